@@ -1,0 +1,35 @@
+#include "dialects/Lumen/Lumen.h"
+
+using namespace lumen;
+
+uint64_t BlobTable::add(std::unique_ptr<llvm::MemoryBuffer> buffer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  entries.push_back(std::move(buffer));
+  return entries.size() - 1;
+}
+
+uint64_t BlobTable::allocate(uint64_t size, llvm::MutableArrayRef<char> &data) {
+  auto buffer = llvm::WritableMemoryBuffer::getNewMemBuffer(size, "blob");
+  data = buffer->getBuffer();
+  return add(std::move(buffer));
+}
+
+uint64_t BlobTable::size() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return entries.size();
+}
+
+llvm::ArrayRef<char> BlobTable::entry(uint64_t id) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (id >= entries.size())
+    return {};
+  llvm::StringRef bytes = entries[id]->getBuffer();
+  return {bytes.data(), bytes.size()};
+}
+
+llvm::ArrayRef<char> BlobTable::bytes(BlobAttr blob) const {
+  llvm::ArrayRef<char> all = entry(blob.getId());
+  if (blob.getOffset() > all.size() || blob.getSize() > all.size() - blob.getOffset())
+    return {};
+  return all.slice(blob.getOffset(), blob.getSize());
+}

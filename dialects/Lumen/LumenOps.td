@@ -1,0 +1,349 @@
+//===- LumenOps.td - operations of the lumen dialect ----------------------===//
+#ifndef LUMEN_DIALECTS_LUMEN_OPS
+#define LUMEN_DIALECTS_LUMEN_OPS
+
+include "dialects/Lumen/LumenBase.td"
+include "dialects/Lumen/LumenInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class LumenOp<string mnemonic, string family, list<Trait> traits = []>
+    : Op<LumenDialect, mnemonic, !listconcat(traits, [
+          Pure, DeclareOpInterfaceMethods<LumenOpInterface>])> {
+  code extra = "";
+  let extraClassDeclaration = extra;
+  let extraClassDefinition = "::lumen::Family $cppClass::getFamily() { return ::lumen::Family::"
+                             # family # "; }";
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+def ConstantOp : LumenOp<"constant", "Constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a constant tensor";
+  let description = [{
+    Small constants are `dense<...>` and take part in folding; large ones are
+    `#lumen.blob`. A splat of any size is `dense`.
+
+    Example: `%0 = lumen.constant dense<1.0> : tensor<4xf32>`
+  }];
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::TypedAttr":$value), [{
+    build($_builder, $_state, value.getType(), value);
+  }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+def UnaryOp : LumenOp<"unary", "Elementwise", [SameOperandsAndResultShape]> {
+  let summary = "a scalar function of each element";
+  let description = [{
+    `isnan`, `isinf` and `not` on `i1` give `i1`; every other kind keeps the type.
+
+    Example: `%1 = lumen.unary <relu> %0 : tensor<1x8xf32> -> tensor<1x8xf32>`
+  }];
+  let arguments = (ins UnaryKindAttr:$kind, AnyRankedTensor:$operand);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def BinaryOp : LumenOp<"binary", "Elementwise", [SameOperandsAndResultType]> {
+  let summary = "a scalar function of two elements";
+  let description = [{
+    Operands have the result's type: broadcasting is explicit. `div` truncates on
+    integers; `mod` has the sign of the divisor, `rem` that of the dividend.
+
+    Example: `%2 = lumen.binary <add> %0, %1 : tensor<1x8xf32>`
+  }];
+  let arguments = (ins BinaryKindAttr:$kind, AnyRankedTensor:$lhs, AnyRankedTensor:$rhs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($result)";
+  let hasFolder = 1;
+}
+
+def CompareOp : LumenOp<"compare", "Elementwise", [SameOperandsAndResultShape, SameTypeOperands]> {
+  let summary = "compares two tensors element by element";
+  let description = [{
+    Example: `%2 = lumen.compare <lt> %0, %1 : tensor<8xf32> -> tensor<8xi1>`
+  }];
+  let arguments = (ins CompareKindAttr:$kind, AnyRankedTensor:$lhs, AnyRankedTensor:$rhs);
+  let results = (outs TensorOf<[I1]>:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def SelectOp : LumenOp<"select", "Elementwise", [SameOperandsAndResultShape,
+    AllTypesMatch<["on_true", "on_false", "result"]>]> {
+  let summary = "picks from two tensors by a condition";
+  let description = [{
+    Example: `%3 = lumen.select %c, %0, %1 : tensor<8xf32>`
+  }];
+  let arguments = (ins TensorOf<[I1]>:$condition, AnyRankedTensor:$on_true, AnyRankedTensor:$on_false);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($result)";
+  let hasFolder = 1;
+}
+
+def ConvertOp : LumenOp<"convert", "Elementwise", [SameOperandsAndResultShape]> {
+  let summary = "changes the element type";
+  let description = [{
+    Float to integer truncates; to `i1` tests against zero; between integers
+    wraps; float to float rounds to nearest even.
+
+    Example: `%1 = lumen.convert %0 : tensor<8xi64> -> tensor<8xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def BroadcastOp : LumenOp<"broadcast", "Elementwise"> {
+  let summary = "repeats a tensor along new or unit dimensions";
+  let description = [{
+    Operand dimension `i` becomes result dimension `dims[i]`; `dims` is strictly
+    increasing. An operand dimension of 1 is repeated to the result's size.
+
+    Example: `%1 = lumen.broadcast %0 [3] : tensor<64xf32> -> tensor<1x7x7x64xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions and windows
+//===----------------------------------------------------------------------===//
+
+def ContractOp : LumenOp<"contract", "Contraction"> {
+  let summary = "matrix product, batched";
+  let description = [{
+    `[B..., M, K] x [B..., K, N] -> [B..., M, N]` with equal batch dimensions; a
+    transposed operand has its last two dimensions swapped. A 2-D rhs is shared
+    by all batches. With `packed` the rhs is a constant of type
+    `[ceil(N/64), K, 64]`: columns in panels of 64, padded with zeros.
+
+    Example: `%2 = lumen.contract %a, %b : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$packed);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)?
+    (`packed` $packed^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvOp : LumenOp<"conv", "Convolution"> {
+  let summary = "channels-last convolution";
+  let description = [{
+    Input `[N, spatial..., C]`, result `[N, spatial..., O]`, filter
+    `[taps..., C/groups, O]`; the filter's O dimension is ordered by group. With
+    `packed` the filter is a constant
+    `[groups, ceil((O/groups)/64), product(taps) * C/groups, 64]`, columns in
+    panels of 64 within their group, padded with zeros; a depthwise filter
+    (`groups` = C = O) is packed as `[product(taps), C]`.
+    `window`, `strides`, `dilations`, `pad_low`, `pad_high` have one entry per
+    spatial dimension; `pad_*` may be negative.
+
+    Example:
+    ```mlir
+    %1 = lumen.conv %x, %w {window = array<i64: 3, 3>, strides = array<i64: 1, 1>,
+      dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>,
+      groups = 1 : i64} : tensor<1x56x56x64xf32>, tensor<3x3x64x64xf32> -> tensor<1x56x56x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$filter,
+      DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, IntAttr:$groups, UnitAttr:$packed);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `,` $filter attr-dict `:` type($input) `,` type($filter) `->` type($result)";
+  let hasVerifier = 1;
+  let extra = [{
+    /// Number of input channels, and whether each group is one channel in and out.
+    int64_t getChannels();
+    int64_t getOutputChannels();
+    bool isDepthwise() { return getGroups() > 1 && getGroups() == getChannels() && getGroups() == getOutputChannels(); }
+  }];
+}
+
+def WindowOp : LumenOp<"window", "Window"> {
+  let summary = "combines a sliding window";
+  let description = [{
+    All attributes have one entry per dimension of the operand, so a window may
+    also run over channels (LRN). Elements outside the operand take no part.
+
+    Example:
+    ```mlir
+    %1 = lumen.window <max> %x {window = array<i64: 1, 3, 3, 1>, strides = array<i64: 1, 2, 2, 1>,
+      dilations = array<i64: 1, 1, 1, 1>, pad_low = array<i64: 0, 1, 1, 0>,
+      pad_high = array<i64: 0, 1, 1, 0>} : tensor<1x112x112x64xf32> -> tensor<1x56x56x64xf32>
+    ```
+  }];
+  let arguments = (ins WindowKindAttr:$kind, AnyRankedTensor:$operand,
+      DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, UnitAttr:$count_include_pad);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and normalisation
+//===----------------------------------------------------------------------===//
+
+def ReduceOp : LumenOp<"reduce", "Reduction"> {
+  let summary = "combines all elements along some dimensions";
+  let description = [{
+    Reduced dimensions vanish. `axes` is strictly increasing.
+
+    Example: `%1 = lumen.reduce <sum> %0 [1, 2] : tensor<1x7x7x64xf32> -> tensor<1x64xf32>`
+  }];
+  let arguments = (ins ReduceKindAttr:$kind, AnyRankedTensor:$operand, DenseI64ArrayAttr:$axes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $operand $axes attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def SoftmaxOp : LumenOp<"softmax", "Normalization", [SameOperandsAndResultType]> {
+  let summary = "exp(x - max) / sum over one dimension";
+  let description = [{
+    Kept whole: one pass per row, with the maximum subtracted. With `log` the
+    logarithm of it.
+
+    Example: `%1 = lumen.softmax %0 {axis = 1 : i64} : tensor<1x1000xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, IntAttr:$axis, UnitAttr:$log);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NormOp : LumenOp<"norm", "Normalization", [SameOperandsAndResultType]> {
+  let summary = "subtracts the mean and divides by the deviation over trailing dimensions";
+  let description = [{
+    Over dimensions `axis` and after: `layer` gives `(x - mean) / sqrt(var + epsilon)`,
+    `rms` gives `x / sqrt(mean(x^2) + epsilon)`. Scale and bias are elementwise
+    ops that fuse behind it. Kept whole: one pass over the data.
+
+    Example: `%1 = lumen.norm <layer> %0 {axis = 2 : i64, epsilon = 1.0e-5 : f64} : tensor<1x128x768xf32>`
+  }];
+  let arguments = (ins NormKindAttr:$kind, AnyRankedTensor:$operand, IntAttr:$axis, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+def TransposeOp : LumenOp<"transpose", "Movement"> {
+  let summary = "permutes dimensions";
+  let description = [{
+    Result dimension `i` is operand dimension `perm[i]`.
+
+    Example: `%1 = lumen.transpose %0 [0, 2, 3, 1] : tensor<1x3x8x8xf32> -> tensor<1x8x8x3xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, DenseI64ArrayAttr:$perm);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand $perm attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def ReshapeOp : LumenOp<"reshape", "Movement"> {
+  let summary = "the same elements in another shape";
+  let description = [{
+    Example: `%1 = lumen.reshape %0 : tensor<1x6x6x256xf32> -> tensor<1x9216xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def SliceOp : LumenOp<"slice", "Movement"> {
+  let summary = "a strided box of a tensor";
+  let description = [{
+    Element `i` of dimension `d` is operand element `offsets[d] + i * strides[d]`;
+    strides may be negative. The result's shape gives the sizes.
+
+    Example: `%1 = lumen.slice %0 [0, 2] [1, 1] : tensor<4x8xf32> -> tensor<4x3xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, DenseI64ArrayAttr:$offsets, DenseI64ArrayAttr:$strides);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand $offsets $strides attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def ConcatOp : LumenOp<"concat", "Movement"> {
+  let summary = "joins tensors along one dimension";
+  let description = [{
+    Example: `%2 = lumen.concat %0, %1 {axis = 3 : i64} : tensor<1x7x7x8xf32>, tensor<1x7x7x4xf32> -> tensor<1x7x7x12xf32>`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, IntAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def PadOp : LumenOp<"pad", "Movement"> {
+  let summary = "surrounds a tensor with elements";
+  let description = [{
+    `value` is a 0-D tensor, used by `constant`. `low` may be negative, which crops.
+
+    Example: `%1 = lumen.pad <constant> %0, %v [0, 1] [0, 1] : tensor<4x8xf32>, tensor<f32> -> tensor<4x10xf32>`
+  }];
+  let arguments = (ins PadKindAttr:$kind, AnyRankedTensor:$operand, AnyRankedTensor:$value,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $operand `,` $value $low $high attr-dict `:` type($operand) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def GatherOp : LumenOp<"gather", "Movement"> {
+  let summary = "picks slices along one dimension by index";
+  let description = [{
+    `result[a..., i..., b...] = operand[a..., indices[i...], b...]`, as ONNX
+    Gather. Indices count from the end when negative and are clamped to the
+    dimension, so that no read leaves the operand.
+
+    Example: `%2 = lumen.gather %x, %i {axis = 0 : i64} : tensor<257x64xf32>, tensor<2048xi32> -> tensor<2048x64xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$indices, IntAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand `,` $indices attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def IotaOp : LumenOp<"iota", "Elementwise"> {
+  let summary = "the index along one dimension";
+  let description = [{
+    Example: `%0 = lumen.iota {axis = 1 : i64} : tensor<4x8xi64>`
+  }];
+  let arguments = (ins IntAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+#endif

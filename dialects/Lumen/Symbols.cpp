@@ -1,0 +1,1 @@
+#include "dialects/Lumen/Symbols.h"

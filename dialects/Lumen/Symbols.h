@@ -1,0 +1,67 @@
+//===- Symbols.h - sizes as expressions over symbols -------------*- C++ -*-===//
+//
+// The size of a dynamic dimension is a normalised polynomial over symbols with
+// integer coefficients, so that equal sizes compare equal. What a polynomial
+// cannot say (floor, ceil, min, max of polynomials) is an atom inside it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_DIALECTS_LUMEN_SYMBOLS_H
+#define LUMEN_DIALECTS_LUMEN_SYMBOLS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lumen {
+
+/// A size expression. Value type; equality is structural on the normal form.
+/// Arithmetic that leaves int64 gives an expression for which `isValid` is false.
+class SymExpr {
+public:
+  SymExpr() : SymExpr(0) {}
+  SymExpr(int64_t constant);
+
+  static SymExpr symbol(llvm::StringRef name);
+  /// Reads what `str` prints; nothing for malformed text.
+  static std::optional<SymExpr> parse(llvm::StringRef text);
+
+  SymExpr operator+(const SymExpr &other) const;
+  SymExpr operator-(const SymExpr &other) const;
+  SymExpr operator*(const SymExpr &other) const;
+  /// Exact quotients are polynomials again; others become atoms.
+  static SymExpr floorDiv(const SymExpr &a, const SymExpr &b);
+  static SymExpr ceilDiv(const SymExpr &a, const SymExpr &b);
+  static SymExpr min(const SymExpr &a, const SymExpr &b);
+  static SymExpr max(const SymExpr &a, const SymExpr &b);
+
+  bool operator==(const SymExpr &other) const { return terms == other.terms && valid == other.valid; }
+  bool operator!=(const SymExpr &other) const { return !(*this == other); }
+
+  bool isValid() const { return valid; }
+  std::optional<int64_t> asConstant() const;
+  /// The value with every symbol replaced; nothing where a symbol is missing,
+  /// a division is by zero or a result leaves int64.
+  std::optional<int64_t> evaluate(const llvm::StringMap<int64_t> &values) const;
+  /// Replaces the given symbols and normalises.
+  SymExpr substitute(const llvm::StringMap<int64_t> &values) const;
+
+  /// "3*seq + 1", "floordiv(h + 2, 2)", "max(a, b)"; terms in a fixed order.
+  std::string str() const;
+
+private:
+  /// Factors (symbol names and printed atoms, sorted, repeated for powers) to
+  /// a coefficient that is never zero. The empty product is the constant.
+  using Product = std::vector<std::string>;
+  std::map<Product, int64_t> terms;
+  bool valid = true;
+};
+
+} // namespace lumen
+
+#endif // LUMEN_DIALECTS_LUMEN_SYMBOLS_H

@@ -1,0 +1,221 @@
+/* lumen_abi.h - the versioned contract between the code that lumenc generates
+ * and the runtime that is linked beside it.
+ *
+ * lumenc fills these tables with constants; the runtime only reads them. The
+ * application never sees this header: its API is lumen.h.
+ *
+ * Sizes and offsets are bytes unless a name says otherwise. All tables live in
+ * read-only memory of the artifact and are valid while it is loaded.
+ */
+#ifndef LUMEN_ABI_H
+#define LUMEN_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever the meaning or layout of anything below changes. */
+#define LUMEN_ABI_VERSION 1u
+
+/* Every buffer of the arena and every constant starts on such a boundary. */
+#define LUMEN_ALIGNMENT 64u
+
+/* ---- Element types ------------------------------------------------------ */
+
+/* The integer values are those of ONNX TensorProto.DataType, so that a
+ * diagnostic, a header and a file agree without a table between them. */
+typedef enum lumen_abi_dtype {
+  LUMEN_ABI_F32 = 1, LUMEN_ABI_U8 = 2, LUMEN_ABI_I8 = 3, LUMEN_ABI_U16 = 4,
+  LUMEN_ABI_I16 = 5, LUMEN_ABI_I32 = 6, LUMEN_ABI_I64 = 7, LUMEN_ABI_STRING = 8,
+  LUMEN_ABI_BOOL = 9, LUMEN_ABI_F16 = 10, LUMEN_ABI_F64 = 11, LUMEN_ABI_U32 = 12,
+  LUMEN_ABI_U64 = 13, LUMEN_ABI_C64 = 14, LUMEN_ABI_C128 = 15, LUMEN_ABI_BF16 = 16,
+  LUMEN_ABI_F8E4M3FN = 17, LUMEN_ABI_F8E4M3FNUZ = 18, LUMEN_ABI_F8E5M2 = 19,
+  LUMEN_ABI_F8E5M2FNUZ = 20, LUMEN_ABI_U4 = 21, LUMEN_ABI_I4 = 22,
+  LUMEN_ABI_F4E2M1 = 23, LUMEN_ABI_F8E8M0 = 24, LUMEN_ABI_U2 = 25, LUMEN_ABI_I2 = 26
+} lumen_abi_dtype;
+
+/* ---- Signature ---------------------------------------------------------- */
+
+typedef enum lumen_abi_kind {
+  LUMEN_ABI_TENSOR = 0,
+  LUMEN_ABI_SEQUENCE = 1, /* of `element` values */
+  LUMEN_ABI_OPTIONAL = 2
+} lumen_abi_kind;
+
+/* One dimension of an input or output. */
+typedef struct lumen_abi_dim {
+  int64_t extent;     /* >= 0: fixed. -1: dynamic. */
+  int64_t bound;      /* upper bound where one is known, else -1; == extent if fixed */
+  const char *symbol; /* name shared by equal dimensions, NULL where there is none */
+} lumen_abi_dim;
+
+typedef struct lumen_abi_value {
+  const char *name;
+  uint32_t kind;    /* lumen_abi_kind */
+  uint32_t dtype;   /* lumen_abi_dtype of the tensor, or of the tensors inside */
+  int32_t rank;     /* -1: any */
+  uint32_t optional; /* 1: the caller may leave this input out */
+  const lumen_abi_dim *dims; /* `rank` entries */
+} lumen_abi_value;
+
+/* ---- Memory ------------------------------------------------------------- */
+
+/* Where a buffer lives. A device driver gives each region a base address of
+ * its own, so one plan serves every device. */
+typedef enum lumen_abi_region {
+  LUMEN_ABI_ARENA = 0,   /* scratch of one run, owned by the context */
+  LUMEN_ABI_WEIGHTS = 1, /* constants, shared by all contexts */
+  LUMEN_ABI_INPUT = 2,   /* `index` is the input's position */
+  LUMEN_ABI_OUTPUT = 3,  /* `index` is the output's position */
+  LUMEN_ABI_INIT = 4,    /* made once per model and device by an init kernel */
+  LUMEN_ABI_HEAP = 5     /* values without a bound, reset at each run */
+} lumen_abi_region;
+
+typedef struct lumen_abi_buffer {
+  uint32_t region; /* lumen_abi_region */
+  uint32_t index;  /* which input, output, init or heap value; else 0 */
+  uint64_t offset; /* from the region's base */
+  uint64_t size;
+} lumen_abi_buffer;
+
+/* ---- Kernels ------------------------------------------------------------ */
+
+/* A CPU kernel runs work units [begin, end) of its grid.
+ *
+ * args:    one pointer per buffer of the launch, outputs last.
+ * sizes:   run-time sizes of the launch (none when all shapes are static).
+ * worker:  0 <= worker < number of workers of the executor; two calls that run
+ *          at the same time never share a worker.
+ * scratch: this worker's scratch of `scratch_size` bytes, aligned to
+ *          LUMEN_ALIGNMENT, contents undefined.
+ */
+typedef void (*lumen_abi_cpu_kernel)(void *const *args, const int64_t *sizes,
+                                     int64_t begin, int64_t end, int32_t worker,
+                                     void *scratch);
+
+typedef enum lumen_abi_target {
+  LUMEN_ABI_CPU = 0, LUMEN_ABI_SPIRV = 1, LUMEN_ABI_PTX = 2,
+  LUMEN_ABI_HIP = 3, LUMEN_ABI_METAL = 4
+} lumen_abi_target;
+
+/* What a device must offer to run a variant: an ISA level of the CPU, an sm of
+ * a GPU, and so on. Ordered from the most to the least demanding per target. */
+typedef struct lumen_abi_level {
+  const char *name;  /* "x86-64-v4", "aarch64+dotprod", "sm_90a" */
+  uint32_t target;   /* lumen_abi_target */
+  uint32_t reserved;
+  uint64_t features; /* CPU: LUMEN_ABI_X86_* or LUMEN_ABI_ARM_* bits, all needed */
+} lumen_abi_level;
+
+/* Bits of lumen_abi_level.features. */
+#define LUMEN_ABI_X86_V2 (1ull << 0)     /* SSE4.2, SSSE3, POPCNT, CX16 */
+#define LUMEN_ABI_X86_V3 (1ull << 1)     /* AVX2, FMA, BMI1/2, F16C, LZCNT, MOVBE */
+#define LUMEN_ABI_X86_V4 (1ull << 2)     /* AVX-512 F, BW, CD, DQ, VL */
+#define LUMEN_ABI_X86_VNNI (1ull << 3)   /* AVX512-VNNI */
+#define LUMEN_ABI_X86_BF16 (1ull << 4)   /* AVX512-BF16 */
+#define LUMEN_ABI_ARM_NEON (1ull << 16)
+#define LUMEN_ABI_ARM_DOTPROD (1ull << 17)
+
+/* One compiled form of a kernel. */
+typedef struct lumen_abi_variant {
+  uint32_t level;        /* index into lumen_abi_model.levels */
+  uint32_t reserved;
+  const void *code;      /* CPU: a lumen_abi_cpu_kernel. Others: module bytes. */
+  uint64_t code_size;    /* bytes of a module; 0 for the CPU */
+  int64_t (*grid_fn)(const int64_t *sizes); /* NULL: `grid` holds */
+  int64_t grid;          /* number of work units (CPU) or workgroups */
+  int64_t grain;         /* fewest work units worth giving to another thread */
+  uint64_t scratch_size; /* per worker */
+  const void *launch_info; /* target's own: workgroup size, push constants; or NULL */
+} lumen_abi_variant;
+
+typedef struct lumen_abi_kernel {
+  const char *name;  /* unique in the model, "conv_12" */
+  uint32_t num_args;
+  uint32_t num_variants;
+  const lumen_abi_variant *variants; /* grouped by target, most demanding level first */
+} lumen_abi_kernel;
+
+typedef enum lumen_abi_affinity {
+  LUMEN_ABI_ANY = 0, /* the context's device, if it has a variant */
+  LUMEN_ABI_HOST = 1 /* always the host, with copies around it on a GPU */
+} lumen_abi_affinity;
+
+/* One step of the schedule. Its arguments are buffers[arg_buffers[first_arg..]]. */
+typedef struct lumen_abi_launch {
+  uint32_t kernel;
+  uint32_t affinity;  /* lumen_abi_affinity */
+  uint32_t first_arg;
+  uint32_t first_size; /* into the run-time sizes */
+  uint32_t num_sizes;
+  uint32_t num_outputs; /* the last ones of the kernel's arguments are written */
+  const char *nodes;  /* names of the ONNX nodes it computes, joined by " + " */
+  uint64_t flops;     /* arithmetic of one launch, for reports; 0: unknown */
+  uint64_t bytes;     /* bytes read and written at least once, for reports */
+} lumen_abi_launch;
+
+/* ---- Schedule ----------------------------------------------------------- */
+
+/* Passed to generated schedule code; the runtime's driver fills it. Calls
+ * return 0, or a status code of lumen.h that ends the run. */
+typedef struct lumen_abi_frame {
+  void *state; /* the runtime's */
+  const int64_t *sizes;          /* run-time sizes, from `plan` */
+  int (*launch)(struct lumen_abi_frame *, uint32_t launch);
+  int (*read_scalar)(struct lumen_abi_frame *, uint32_t buffer, int64_t *value);
+  void *(*heap_alloc)(struct lumen_abi_frame *, uint32_t buffer, uint64_t size);
+  int (*fail)(struct lumen_abi_frame *, int status, const char *message);
+} lumen_abi_frame;
+
+/* ---- The model ---------------------------------------------------------- */
+
+typedef struct lumen_abi_model {
+  uint32_t abi_version; /* LUMEN_ABI_VERSION of the compiler */
+  uint32_t size;        /* sizeof(lumen_abi_model) of the compiler */
+  const char *name;
+  const char *producer; /* "lumenc 0.1.0" */
+  const char *source_hash; /* hex digest of the ONNX file */
+
+  uint32_t num_inputs, num_outputs;
+  const lumen_abi_value *inputs, *outputs;
+
+  uint32_t num_levels, num_kernels;
+  const lumen_abi_level *levels;
+  const lumen_abi_kernel *kernels;
+
+  uint32_t num_buffers, num_launches;
+  const lumen_abi_buffer *buffers;   /* static plan; a template where `plan` is set */
+  const uint32_t *arg_buffers;
+  const lumen_abi_launch *launches;  /* in order of execution */
+
+  uint32_t num_inits, num_sizes;
+  const lumen_abi_launch *inits;     /* run once per model and device at open */
+  uint64_t init_size;                /* bytes of the INIT region */
+
+  uint64_t arena_size;               /* static plans; else the result of `plan` */
+  /* Symbolic sizes: from the inputs' dims (all inputs, flattened in order)
+   * fills num_buffers buffers and num_sizes sizes and returns 0, or writes a
+   * message and returns a status code. NULL when every shape is static. */
+  int (*plan)(const int64_t *dims, lumen_abi_buffer *buffers, int64_t *sizes,
+              uint64_t *arena_size, char *message, size_t capacity);
+  /* Control flow. NULL: run `launches` in order. */
+  int (*schedule)(lumen_abi_frame *frame);
+
+  /* Weights inside the artifact, or NULL when they are in `weights_file`, which
+   * lies beside the artifact. Address of a 64-bit pointer, so that data of more
+   * than 2 GiB can be reached. */
+  const void *const *weights;
+  const char *weights_file;
+  uint64_t weights_size;
+
+  /* What memory planning reached, for reports. */
+  uint64_t arena_lower_bound, bytes_without_sharing;
+} lumen_abi_model;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LUMEN_ABI_H */

@@ -1,0 +1,165 @@
+//===- Dispatch.cpp - operations of the dispatch dialect ------------------===//
+
+#include "dialects/Dispatch/Dispatch.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::dispatch;
+
+#include "dialects/Dispatch/DispatchDialect.cpp.inc"
+#include "dialects/Dispatch/DispatchEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dispatch/DispatchTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dispatch/DispatchAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Dispatch/DispatchOps.cpp.inc"
+
+void DispatchDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Dispatch/DispatchTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Dispatch/DispatchAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Dispatch/DispatchOps.cpp.inc"
+      >();
+}
+
+SmallVector<int64_t> dispatch::contiguousStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+int64_t dispatch::elementBytes(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * elementBytes(complex.getElementType());
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t dispatch::tensorBytes(RankedTensorType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  Block *block = builder.createBlock(state.addRegion());
+  for (Type input : type.getInputs())
+    block->addArgument(input, state.location);
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
+                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
+}
+
+LogicalResult KernelOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getOperandTypes() != TypeRange(getResultTypes()))
+    return emitOpError("yields types that differ from its results");
+  Operation *root = nullptr;
+  for (Operation &op : getBody().front().without_terminator()) {
+    auto lumenOp = dyn_cast<LumenOpInterface>(op);
+    if (!lumenOp)
+      return emitOpError("holds ") << op.getName() << ", expected operations of the lumen dialect";
+    Family family = lumenOp.getFamily();
+    if (family == Family::Elementwise || family == Family::Constant || family == Family::Movement)
+      continue;
+    if (root)
+      return emitOpError("has two roots, ") << root->getName() << " and " << op.getName();
+    root = &op;
+  }
+  auto checkStrides = [&](DictionaryAttr attrs, Type type, StringRef what,
+                          unsigned index) -> LogicalResult {
+    auto strides = attrs ? attrs.getAs<DenseI64ArrayAttr>(DispatchDialect::kStrides) : nullptr;
+    int64_t rank = cast<RankedTensorType>(type).getRank();
+    if (strides && strides.size() != rank)
+      return emitOpError() << what << " " << index << " has " << strides.size()
+                           << " strides, expected " << rank;
+    return success();
+  };
+  for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
+    if (failed(checkStrides(getArgAttrDict(i), type, "argument", i)))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(getResultTypes()))
+    if (failed(checkStrides(getResultAttrDict(i), type, "result", i)))
+      return failure();
+  return success();
+}
+
+Operation *KernelOp::getRoot() {
+  Operation *movement = nullptr;
+  for (Operation &op : getBody().front().without_terminator()) {
+    Family family = cast<LumenOpInterface>(op).getFamily();
+    if (family == Family::Movement)
+      movement = &op;
+    else if (family != Family::Elementwise && family != Family::Constant)
+      return &op;
+  }
+  return movement;
+}
+
+static SmallVector<int64_t> stridesOf(DictionaryAttr attrs, Type type) {
+  if (auto strides = attrs ? attrs.getAs<DenseI64ArrayAttr>(DispatchDialect::kStrides) : nullptr)
+    return llvm::to_vector(strides.asArrayRef());
+  return contiguousStrides(cast<RankedTensorType>(type).getShape());
+}
+
+SmallVector<int64_t> KernelOp::getArgumentStrides(unsigned index) {
+  return stridesOf(getArgAttrDict(index), getArgumentTypes()[index]);
+}
+
+SmallVector<int64_t> KernelOp::getResultStrides(unsigned index) {
+  return stridesOf(getResultAttrDict(index), getResultTypes()[index]);
+}
+
+//===----------------------------------------------------------------------===//
+// LaunchOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("launches ") << getKernelAttr() << ", which is no kernel";
+  if (getInputs().size() != kernel.getArgumentTypes().size())
+    return emitOpError() << "has " << getInputs().size() << " inputs, expected "
+                         << kernel.getArgumentTypes().size();
+  size_t outputs = getNumResults() + getOuts().size();
+  if (outputs != kernel.getResultTypes().size())
+    return emitOpError() << "has " << outputs << " outputs, expected "
+                         << kernel.getResultTypes().size();
+  if (getOuts().empty() && (getInputs().getTypes() != TypeRange(kernel.getArgumentTypes()) ||
+                            getResultTypes() != TypeRange(kernel.getResultTypes())))
+    return emitOpError("has types that differ from those of ") << getKernelAttr();
+  return success();
+}

@@ -1,0 +1,40 @@
+//===- Dispatch.h - the dispatch dialect -------------------------*- C++ -*-===//
+//
+// Kernels and the schedule that launches them; see DispatchOps.td.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_DIALECTS_DISPATCH_DISPATCH_H
+#define LUMEN_DIALECTS_DISPATCH_DISPATCH_H
+
+#include "dialects/Lumen/Lumen.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "dialects/Dispatch/DispatchDialect.h.inc"
+#include "dialects/Dispatch/DispatchEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dispatch/DispatchTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dispatch/DispatchAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Dispatch/DispatchOps.h.inc"
+
+namespace lumen::dispatch {
+
+/// Strides in elements of a contiguous tensor of `shape`, row-major.
+llvm::SmallVector<int64_t> contiguousStrides(llvm::ArrayRef<int64_t> shape);
+
+/// Bytes of one element in memory; booleans take one byte.
+int64_t elementBytes(mlir::Type elementType);
+
+/// Bytes of a contiguous tensor of static shape.
+int64_t tensorBytes(mlir::RankedTensorType type);
+
+} // namespace lumen::dispatch
+
+#endif // LUMEN_DIALECTS_DISPATCH_DISPATCH_H

@@ -1,0 +1,81 @@
+//===- Target.h - what a code generation target offers ----------*- C++ -*-===//
+//
+// One interface, one folder per target. Shared code asks a target for levels
+// and code, never for its name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_CODEGEN_TARGET_H
+#define LUMEN_CODEGEN_TARGET_H
+
+#include "dialects/Dispatch/Dispatch.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lumen {
+
+/// One device generation that a target makes code for: an ISA level, an sm.
+struct Level {
+  std::string name;      ///< "x86-64-v4"; what LUMEN_CPU_LEVEL and --target use
+  uint32_t target = 0;   ///< lumen_abi_target
+  uint64_t features = 0; ///< lumen_abi_level.features
+};
+
+/// What a builder decided about the launch of one kernel at one level; see
+/// lumen_abi_variant for the units.
+struct LaunchShape {
+  int64_t grid = 1;
+  int64_t grain = 1;
+  uint64_t scratchSize = 0;
+};
+
+/// Kernels of one level, compiled together.
+struct CompiledKernels {
+  /// A relocatable object that defines one function per kernel, named
+  /// `<kernel>.<level>`, hidden. Empty for targets whose code is data.
+  llvm::SmallVector<char, 0> object;
+  /// In the order of the kernels that were asked for.
+  std::vector<LaunchShape> shapes;
+};
+
+struct CodegenOptions {
+  int optLevel = 3;  ///< 0..3
+  bool exact = false; ///< no transformation that changes rounding (Winograd)
+};
+
+/// What to emit instead of an object, for --emit=llvm|asm.
+enum class CodeForm { Object, LLVM, Assembly };
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  virtual llvm::StringRef getName() const = 0;
+
+  /// Parses the part after `cpu:` ("x86-64-v3+x86-64-v4", "native", ""); on
+  /// failure `error` says what was wrong and what exists.
+  virtual bool selectLevels(llvm::StringRef text, std::string &error) = 0;
+
+  /// The chosen levels, most demanding first.
+  virtual llvm::ArrayRef<Level> getLevels() const = 0;
+
+  /// Compiles `kernels` for `level`. Thread-safe: called for different groups
+  /// of kernels at once, in one MLIRContext. Emits diagnostics at the kernels'
+  /// locations on failure.
+  virtual mlir::FailureOr<CompiledKernels> compile(llvm::ArrayRef<dispatch::KernelOp> kernels,
+                                                   const Level &level, const CodegenOptions &options,
+                                                   CodeForm form = CodeForm::Object) const = 0;
+};
+
+/// The targets this compiler was built with, by name.
+llvm::ArrayRef<llvm::StringRef> targetNames();
+std::unique_ptr<Target> createTarget(llvm::StringRef name);
+
+} // namespace lumen
+
+#endif // LUMEN_CODEGEN_TARGET_H

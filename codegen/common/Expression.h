@@ -1,0 +1,80 @@
+//===- Expression.h - a kernel's values at a position ------------*- C++ -*-===//
+//
+// Elementwise and data-movement operations are never loops of their own: a
+// builder asks for a value of the kernel's body at a position of its index
+// space, and the expression pulls what it needs through the body, down to loads
+// of the kernel's arguments. The same code serves epilogues, prologues and
+// whole elementwise kernels, at scalar or vector type, on every target.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_CODEGEN_COMMON_EXPRESSION_H
+#define LUMEN_CODEGEN_COMMON_EXPRESSION_H
+
+#include "dialects/Dispatch/Dispatch.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <functional>
+
+namespace lumen {
+
+/// A tensor in memory: a flat memref and strides in elements. Booleans and
+/// sub-byte types are stored as bytes; `ui8` is stored as `i8` and so on.
+struct Access {
+  mlir::Value memref;                 ///< memref<?xT>, T signless
+  llvm::SmallVector<int64_t> strides; ///< one per dimension
+  mlir::RankedTensorType type;        ///< the logical type
+};
+
+/// A point, or a row of `lanes` points along dimension `vectorDim`.
+struct Position {
+  llvm::SmallVector<mlir::Value> indices; ///< index type; of the first lane
+  int vectorDim = -1;                     ///< -1: one point, scalar values
+  int64_t lanes = 1;
+  /// Null, or vector<lanes x i1>: inactive lanes are neither read nor written.
+  mlir::Value mask;
+};
+
+class Expression {
+public:
+  using Source = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, const Position &)>;
+
+  /// Makes `value` (an argument, or a root's result) come from memory.
+  void bindMemory(mlir::Value value, Access access);
+
+  /// Makes `value` come from a callback, e.g. the registers of a tile.
+  void bindSource(mlir::Value value, Source source);
+
+  /// The value at `position`: a scalar, or vector<lanes x T>. Booleans are i1,
+  /// unsigned integers signless. Values already emitted at the same position in
+  /// the same call are shared.
+  mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                   const Position &position);
+
+  /// Writes `data`, shaped like what `emit` returns, to memory.
+  static void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data,
+                    const Access &access, const Position &position);
+
+  /// Reads from memory, by the fastest form the strides allow (vector load,
+  /// masked load, broadcast of a scalar, gather).
+  static mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Access &access,
+                          const Position &position);
+
+private:
+  llvm::DenseMap<mlir::Value, Access> memory;
+  llvm::DenseMap<mlir::Value, Source> sources;
+};
+
+/// The scalar function of an elementwise operation, at scalar or vector type.
+/// Unsigned and boolean semantics come from the op's tensor types.
+mlir::Value emitScalarFunction(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,
+                               mlir::ValueRange operands);
+
+/// The signless element type in registers (`i1` for booleans) and in memory
+/// (`i8` for booleans).
+mlir::Type registerType(mlir::Type elementType);
+mlir::Type storageType(mlir::Type elementType);
+
+} // namespace lumen
+
+#endif // LUMEN_CODEGEN_COMMON_EXPRESSION_H

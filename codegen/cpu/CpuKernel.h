@@ -1,0 +1,74 @@
+//===- CpuKernel.h - the frame in which a CPU kernel is built ----*- C++ -*-===//
+//
+// A CPU kernel is a function of the signature lumen_abi_cpu_kernel. This frame
+// makes its arguments available as memrefs, and a builder, chosen by the
+// family of the kernel's root, fills in what work units [begin, end) do.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_CODEGEN_CPU_CPUKERNEL_H
+#define LUMEN_CODEGEN_CPU_CPUKERNEL_H
+
+#include "codegen/Target.h"
+#include "codegen/common/Expression.h"
+
+namespace lumen::cpu {
+
+/// What builders may ask of an ISA level.
+struct Capabilities {
+  int64_t vectorBytes = 32;   ///< widest vector register
+  int64_t numRegisters = 16;  ///< vector registers
+  bool maskedOps = false;     ///< masked loads and stores without cost
+  int64_t l1Bytes = 32 << 10; ///< data cache per core
+  int64_t l2Bytes = 1 << 20;
+  std::string llvmCpu;        ///< -mcpu, "x86-64-v3"
+  std::string llvmFeatures;
+
+  int64_t lanes(mlir::Type type) const { return vectorBytes * 8 / type.getIntOrFloatBitWidth(); }
+};
+
+/// One kernel under construction.
+struct CpuKernel {
+  dispatch::KernelOp op;
+  mlir::Operation *root; ///< op.getRoot()
+  const Capabilities &caps;
+  const CodegenOptions &options;
+  mlir::ModuleOp module; ///< for functions shared between kernels
+  mlir::OpBuilder builder; ///< at the end of the function's body
+  mlir::Location loc;
+
+  mlir::Value begin, end; ///< index: the work units to do
+  mlir::Value worker;     ///< index
+  mlir::Value scratch;    ///< memref<?xi8>
+
+  llvm::SmallVector<Access> arguments; ///< of op, in order
+  llvm::SmallVector<Access> results;
+  Expression expression; ///< arguments already bound to memory
+
+  /// The value that result `i` of the kernel yields.
+  mlir::Value yielded(unsigned i) const;
+
+  /// A memref of `type` elements at a byte offset of the scratch memory.
+  mlir::Value scratchView(int64_t byteOffset, mlir::Type type, int64_t elements);
+
+  /// A private function of this module, made by `body` on first use: kernels
+  /// share micro-kernels by name.
+  mlir::func::FuncOp sharedFunction(llvm::StringRef name, mlir::FunctionType type,
+                                    llvm::function_ref<void(mlir::OpBuilder &, mlir::Block &)> body);
+
+  mlir::Value index(int64_t value);
+};
+
+/// Fills in the kernel's body. On failure a diagnostic was emitted.
+using KernelBuilder = mlir::FailureOr<LaunchShape> (*)(CpuKernel &);
+
+// One per family, each in the file of its name.
+mlir::FailureOr<LaunchShape> buildContraction(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildConvolution(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildWindow(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildReduction(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildNormalization(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildElementwise(CpuKernel &); ///< and movement
+
+} // namespace lumen::cpu
+
+#endif // LUMEN_CODEGEN_CPU_CPUKERNEL_H

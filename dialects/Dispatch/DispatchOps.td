@@ -38,7 +38,7 @@ def BufferType : TypeDef<DispatchDialect, "Buffer"> {
 }
 
 // The order is that of lumen_abi_region.
-def Region : I32EnumAttr<"RegionKind", "where a buffer lives", [
+def Region : I32EnumAttr<"MemoryRegion", "where a buffer lives", [
     I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"Weights", 1, "weights">,
     I32EnumAttrCase<"Input", 2, "input">, I32EnumAttrCase<"Output", 3, "output">,
     I32EnumAttrCase<"Init", 4, "init">, I32EnumAttrCase<"Heap", 5, "heap">]> {

@@ -43,5 +43,20 @@ function(lumen_executable name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE lumen-options ${ARG_LINK} MLIR LLVM)
+  # The precompiled header is shared, so executables are compiled as libraries are.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   target_precompile_headers(${name} REUSE_FROM lumen-pch)
+endfunction()
+
+# lumen_passes(name SOURCES... [LINK libs...]): the library Lumen<name>Passes of
+# this folder, with Passes.h.inc generated from its Passes.td and a function
+# register<name>Passes().
+function(lumen_passes name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name ${name})
+  add_public_tablegen_target(Lumen${name}PassesIncGen)
+  lumen_library(Lumen${name}Passes ${ARG_UNPARSED_ARGUMENTS}
+    LINK ${ARG_LINK} LumenDialect DispatchDialect DEPENDS Lumen${name}PassesIncGen)
 endfunction()

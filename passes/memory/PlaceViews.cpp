@@ -1,0 +1,63 @@
+//===- PlaceViews.cpp - turn reshape, slice and concat into views ---------===//
+
+#include "passes/memory/Passes.h"
+#include "passes/memory/Placement.h"
+
+namespace lumen {
+#define GEN_PASS_DEF_PLACEVIEWS
+#include "passes/memory/Passes.h.inc"
+} // namespace lumen
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::dispatch;
+
+namespace {
+struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return signalPassFailure();
+    unsigned copies = 0;
+    Placement places(main, [&](OpOperand &operand) {
+      return insertCopy(operand, main, "copy_" + std::to_string(copies++));
+    });
+    SymbolTable symbols(getOperation());
+    main.walk([&](LaunchOp launch) {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      auto setStrides = [&](Value value, auto set) {
+        auto strides = places[value].strides;
+        if (!isContiguous(cast<RankedTensorType>(value.getType()).getShape(), strides))
+          set(StringAttr::get(&getContext(), DispatchDialect::kStrides),
+              DenseI64ArrayAttr::get(&getContext(), strides));
+      };
+      for (auto [i, value] : llvm::enumerate(launch.getInputs()))
+        setStrides(value, [&, i = i](StringAttr name, Attribute strides) {
+          kernel.setArgAttr(i, name, strides);
+        });
+      for (auto [i, value] : llvm::enumerate(launch.getResults()))
+        setStrides(value, [&, i = i](StringAttr name, Attribute strides) {
+          kernel.setResultAttr(i, name, strides);
+        });
+    });
+  }
+
+  /// A kernel that yields its argument, launched right before the operand's user.
+  Value insertCopy(OpOperand &operand, func::FuncOp main, StringRef name) {
+    Operation *user = operand.getOwner();
+    Type type = operand.get().getType();
+    Location loc = user->getLoc();
+    if (Operation *producer = operand.get().getDefiningOp(); producer && isa<func::ReturnOp>(user))
+      loc = producer->getLoc();
+    OpBuilder builder(main);
+    auto kernel = KernelOp::create(builder, loc, name, builder.getFunctionType({type}, {type}));
+    builder.setInsertionPointToEnd(&kernel.getBody().front());
+    YieldOp::create(builder, loc, ValueRange{kernel.getBody().getArgument(0)});
+    builder.setInsertionPoint(user);
+    auto launch = LaunchOp::create(builder, loc, TypeRange{type}, name, ValueRange{operand.get()},
+                                   ValueRange{}, Affinity::Any);
+    operand.set(launch.getResult(0));
+    return launch.getResult(0);
+  }
+};
+} // namespace

@@ -6,6 +6,10 @@
  *
  * Sizes and offsets are bytes unless a name says otherwise. All tables live in
  * read-only memory of the artifact and are valid while it is loaded.
+ *
+ * The artifact exports one function, lumen_module_<name>, that returns a
+ * lumen_module (lumen.h) of two pointers: the hidden lumen_runtime_api of the
+ * runtime beside it, and its lumen_abi_model.
  */
 #ifndef LUMEN_ABI_H
 #define LUMEN_ABI_H
@@ -166,8 +170,14 @@ typedef struct lumen_abi_frame {
   const int64_t *sizes;          /* run-time sizes, from `plan` */
   int (*launch)(struct lumen_abi_frame *, uint32_t launch);
   int (*read_scalar)(struct lumen_abi_frame *, uint32_t buffer, int64_t *value);
+  /* Memory until the next run for a HEAP buffer or an OUTPUT without a bound;
+   * NULL: none left, which ends the run with LUMEN_OUT_OF_MEMORY. */
   void *(*heap_alloc)(struct lumen_abi_frame *, uint32_t buffer, uint64_t size);
   int (*fail)(struct lumen_abi_frame *, int status, const char *message);
+  /* An extent of an output that only the run knows; `dim` counts through the
+   * dims of all outputs in order. At most the bound that `plan` or the
+   * signature gave. */
+  int (*set_dim)(struct lumen_abi_frame *, uint32_t dim, int64_t extent);
 } lumen_abi_frame;
 
 /* ---- The model ---------------------------------------------------------- */
@@ -197,10 +207,13 @@ typedef struct lumen_abi_model {
 
   uint64_t arena_size;               /* static plans; else the result of `plan` */
   /* Symbolic sizes: from the inputs' dims (all inputs, flattened in order)
-   * fills num_buffers buffers and num_sizes sizes and returns 0, or writes a
-   * message and returns a status code. NULL when every shape is static. */
+   * fills num_buffers buffers, num_sizes sizes and the dims of all outputs (an
+   * extent that only the run knows is -2 - b for the bound b, or -1 without
+   * one), and returns 0; or writes a message and returns a status code of
+   * lumen.h. An input left out counts with extents of 0. NULL when every shape
+   * is static. */
   int (*plan)(const int64_t *dims, lumen_abi_buffer *buffers, int64_t *sizes,
-              uint64_t *arena_size, char *message, size_t capacity);
+              int64_t *output_dims, uint64_t *arena_size, char *message, size_t capacity);
   /* Control flow. NULL: run `launches` in order. */
   int (*schedule)(lumen_abi_frame *frame);
 

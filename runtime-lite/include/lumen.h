@@ -1,0 +1,610 @@
+/* lumen.h - run a model that lumenc has compiled.
+ *
+ *   lumen_status status;
+ *   lumen_model *model;
+ *   lumen_context *context;
+ *   if (lumen_open("model.so", NULL, &model, &status) ||
+ *       lumen_context_create(model, NULL, &context, &status))
+ *     return fprintf(stderr, "%s\n", status.message), 1;
+ *   int64_t shape[] = {1, 3, 224, 224};
+ *   lumen_value in = lumen_tensor_value(pixels, LUMEN_F32, 4, shape), out = {0};
+ *   if (lumen_run(context, &in, 1, &out, 1, &status))
+ *     return fprintf(stderr, "%s\n", status.message), 1;
+ *   const float *scores = (const float *)out.u.tensor.data; // valid until the next run
+ *   lumen_context_free(context);
+ *   lumen_model_free(model);
+ *
+ * The whole API is inline code over a table of functions inside the artifact:
+ * there is no library to link and two artifacts never share a runtime.
+ *
+ * Errors: functions that can fail return LUMEN_OK (0) or a lumen_code and write
+ * code and text into `status`, which may be NULL. Nothing is printed.
+ * Threads: a module and a model may be used by any number of threads; a context
+ * by one thread at a time. An executor may be used by all.
+ * Ownership: who created a thing frees it; exceptions are noted.
+ * Sizes are bytes; extents and strides are elements.
+ * C11 and C++11 or newer, Linux. After fork() a child may go on using models
+ * and contexts; it runs them on the calling thread alone.
+ */
+#ifndef LUMEN_H
+#define LUMEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#ifndef LUMEN_NO_DLOPEN
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when the table below changes in a way that is not an addition. */
+#define LUMEN_API_VERSION 1u
+
+/* ---- Status ------------------------------------------------------------- */
+
+typedef enum lumen_code {
+  LUMEN_OK = 0,
+  LUMEN_INVALID_ARGUMENT = 1, /* the caller's mistake: a type, a shape, a name */
+  LUMEN_NOT_FOUND = 2,        /* a file or a name that does not exist */
+  LUMEN_VERSION = 3,          /* artifact and header do not fit together */
+  LUMEN_UNSUPPORTED = 4,      /* this runtime or device cannot do it */
+  LUMEN_OUT_OF_MEMORY = 5,
+  LUMEN_IO = 6,     /* a file could not be read */
+  LUMEN_DEVICE = 7, /* a device failed, or none fits */
+  LUMEN_MODEL = 8   /* the model itself gave up, for example an index out of range */
+} lumen_code;
+
+typedef struct lumen_status {
+  int32_t code;      /* lumen_code */
+  char message[512]; /* "input 'data': dimension 1 is 4, expected 3"; cut if longer */
+} lumen_status;
+
+/* ---- Types -------------------------------------------------------------- */
+
+/* The values are those of ONNX TensorProto.DataType. */
+typedef enum lumen_dtype {
+  LUMEN_F32 = 1, LUMEN_U8 = 2, LUMEN_I8 = 3, LUMEN_U16 = 4, LUMEN_I16 = 5,
+  LUMEN_I32 = 6, LUMEN_I64 = 7, LUMEN_STRING = 8, LUMEN_BOOL = 9, LUMEN_F16 = 10,
+  LUMEN_F64 = 11, LUMEN_U32 = 12, LUMEN_U64 = 13, LUMEN_C64 = 14, LUMEN_C128 = 15,
+  LUMEN_BF16 = 16, LUMEN_F8E4M3FN = 17, LUMEN_F8E4M3FNUZ = 18, LUMEN_F8E5M2 = 19,
+  LUMEN_F8E5M2FNUZ = 20, LUMEN_U4 = 21, LUMEN_I4 = 22, LUMEN_F4E2M1 = 23,
+  LUMEN_F8E8M0 = 24, LUMEN_U2 = 25, LUMEN_I2 = 26
+} lumen_dtype;
+
+/* DLDataType of DLPack. */
+typedef struct lumen_dl_dtype {
+  uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 10.. small floats */
+  uint8_t bits; /* of one element; elements of less than 8 bits are packed, low bits first */
+  uint16_t lanes; /* 1 */
+} lumen_dl_dtype;
+
+/* DLDevice of DLPack. */
+typedef struct lumen_dl_device {
+  int32_t type; /* 1: CPU */
+  int32_t id;
+} lumen_dl_device;
+
+/* DLTensor of DLPack, field by field: one can be cast to the other. */
+typedef struct lumen_tensor {
+  void *data;
+  lumen_dl_device device;
+  int32_t ndim;
+  lumen_dl_dtype dtype;
+  int64_t *shape;       /* `ndim` extents */
+  int64_t *strides;     /* in elements; NULL: row-major without gaps */
+  uint64_t byte_offset; /* from `data` to the first element */
+} lumen_tensor;
+
+typedef enum lumen_kind {
+  LUMEN_TENSOR = 0,
+  LUMEN_SEQUENCE = 1,
+  LUMEN_OPTIONAL = 2,
+  LUMEN_STRINGS = 3 /* a tensor of strings */
+} lumen_kind;
+
+/* UTF-8, not terminated. */
+typedef struct lumen_string {
+  const char *data;
+  uint64_t length;
+} lumen_string;
+
+typedef struct lumen_strings {
+  lumen_string *data; /* row-major */
+  int32_t ndim;
+  int64_t *shape;
+} lumen_strings;
+
+struct lumen_value;
+
+typedef struct lumen_sequence {
+  struct lumen_value *items;
+  uint64_t length;
+} lumen_sequence;
+
+typedef struct lumen_optional {
+  struct lumen_value *value; /* NULL: nothing inside */
+} lumen_optional;
+
+/* What goes into a run and comes out of it. A zeroed value is an output that
+ * the context shall own. */
+typedef struct lumen_value {
+  uint32_t kind; /* lumen_kind */
+  uint32_t reserved;
+  uint64_t capacity; /* of an output in the caller's memory; not read for inputs */
+  union {
+    lumen_tensor tensor;
+    lumen_strings strings;
+    lumen_sequence sequence;
+    lumen_optional optional;
+  } u;
+} lumen_value;
+
+/* ---- What a model is ---------------------------------------------------- */
+
+typedef struct lumen_api lumen_api;
+
+/* What the one exported function of an artifact returns. Never freed. */
+typedef struct lumen_module {
+  const lumen_api *api;
+  const void *model;
+} lumen_module;
+
+/* A module opened on a device: weights, chosen kernels. Immutable. */
+typedef struct lumen_model {
+  const lumen_api *api;
+  const lumen_module *module;
+  void *library; /* handle of dlopen, NULL for a linked module */
+} lumen_model;
+
+/* Memory for one run at a time. Keeps its model alive. */
+typedef struct lumen_context {
+  const lumen_api *api;
+  lumen_model *model;
+} lumen_context;
+
+typedef struct lumen_dim {
+  int64_t extent;     /* >= 0: fixed. -1: dynamic. */
+  int64_t bound;      /* upper bound where one is known, else -1 */
+  const char *symbol; /* shared by dimensions that must be equal, or NULL */
+} lumen_dim;
+
+/* One input or output. Lives as long as the artifact is loaded. */
+typedef struct lumen_value_info {
+  const char *name;
+  uint32_t kind;     /* lumen_kind; a tensor of strings has kind LUMEN_TENSOR and dtype STRING */
+  uint32_t dtype;    /* lumen_dtype of the tensor, or of the tensors inside */
+  int32_t rank;      /* -1: any */
+  uint32_t optional; /* 1: this input may be left out (a tensor without data) */
+  const lumen_dim *dims;
+} lumen_value_info;
+
+typedef struct lumen_model_info {
+  const char *name, *producer, *source_hash;
+  const char *device;            /* name of the device it runs on */
+  const char *level;             /* most demanding kernel level in use, "" without kernels */
+  uint32_t num_levels;           /* kernel levels in the file, see lumen_level() */
+  uint32_t num_kernels, num_launches;
+  uint32_t num_workers;          /* of the model's executor */
+  uint64_t arena_size;           /* per context; 0 where it depends on the inputs' shapes */
+  uint64_t arena_lower_bound;    /* no plan can need less */
+  uint64_t bytes_without_sharing; /* of all buffers of the arena, side by side */
+  uint64_t scratch_size;         /* per worker and context */
+  uint64_t weights_size;
+  uint64_t init_size;            /* derived from the weights at open */
+} lumen_model_info;
+
+typedef struct lumen_level_info {
+  const char *name;
+  uint32_t available; /* this machine can run it */
+  uint32_t num_kernels; /* kernels of the open model that use it */
+} lumen_level_info;
+
+/* What a set of input shapes leads to. */
+typedef struct lumen_shape {
+  int32_t rank;
+  uint32_t exact;      /* 0: dims are upper bounds; -1 where not even one is known */
+  const int64_t *dims; /* the context's, until the next call with it */
+} lumen_shape;
+
+/* ---- Devices and memory ------------------------------------------------- */
+
+typedef struct lumen_device_info {
+  char kind[16]; /* "cpu" */
+  char name[96]; /* "AMD EPYC 9654", for LUMEN_DEVICE and options: kind or name */
+  uint64_t memory_total, memory_available;
+  double score; /* expected speed of this model there; 0: it cannot run there */
+} lumen_device_info;
+
+typedef struct lumen_memory_info {
+  uint64_t total;     /* of the device */
+  uint64_t available; /* to any process */
+  uint64_t used;      /* by this model and its contexts, weights in the artifact included */
+} lumen_memory_info;
+
+/* ---- Threads ------------------------------------------------------------ */
+
+typedef void (*lumen_chunk_fn)(void *arg, uint32_t chunk, uint32_t worker);
+
+/* Runs chunks in parallel. Fill one to run models on the application's own
+ * threads, or let lumen_executor_create() make a pool. It may be shared by
+ * models of different artifacts, and by contexts that run at the same time. */
+typedef struct lumen_executor {
+  void *self;
+  /* Constant. At least 1. */
+  uint32_t (*num_workers)(void *self);
+  /* Calls fn(arg, chunk, worker) once for each chunk in [0, chunks) and returns
+   * when all have returned. worker < num_workers(self), and calls that run at
+   * the same time within one parallel_for have different workers. */
+  void (*parallel_for)(void *self, uint32_t chunks, lumen_chunk_fn fn, void *arg);
+  /* Called by lumen_executor_free(); NULL where there is nothing to do. */
+  void (*free)(void *self);
+} lumen_executor;
+
+/* ---- Options: zeroed means the default ---------------------------------- */
+
+typedef struct lumen_model_options {
+  const char *device;    /* kind or name; NULL: LUMEN_DEVICE, else the best score */
+  const char *cpu_level; /* use no higher one; NULL: LUMEN_CPU_LEVEL, else what the CPU has */
+  uint32_t num_threads;  /* of the model's own pool; 0: see lumen_executor_create() */
+  uint32_t reserved;
+  lumen_executor *executor; /* instead of an own pool; must outlive the model */
+  uint64_t reserved_more[4];
+} lumen_model_options;
+
+typedef struct lumen_context_options {
+  void *arena;              /* caller's memory, aligned to 64 bytes; must outlive the context */
+  uint64_t arena_size;      /* of it: at least lumen_arena_size(model) */
+  lumen_executor *executor; /* instead of the model's; must outlive the context */
+  uint64_t reserved_more[4];
+} lumen_context_options;
+
+/* ---- Profile ------------------------------------------------------------ */
+
+/* One step of the schedule, over all runs since lumen_profile_enable(). */
+typedef struct lumen_profile_entry {
+  const char *kernel; /* name of the kernel */
+  const char *nodes;  /* the ONNX nodes it computes, joined by " + " */
+  const char *level;  /* of the variant that ran */
+  uint64_t count, total_ns, min_ns;
+  uint64_t flops, bytes; /* of one launch; 0: unknown */
+} lumen_profile_entry;
+
+/* ---- The table ---------------------------------------------------------- */
+
+/* Functions of the runtime inside an artifact. Only ever grows at its end
+ * within one LUMEN_API_VERSION; `size` says how far it reaches. Call the inline
+ * functions below instead. */
+struct lumen_api {
+  uint32_t version, size;
+  const lumen_value_info *(*values)(const lumen_module *, int outputs, uint32_t *count);
+  uint32_t (*devices)(const lumen_module *, lumen_device_info *devices, uint32_t capacity);
+  lumen_executor *(*executor_create)(uint32_t num_threads, lumen_status *);
+  int (*model_open)(const lumen_module *, const lumen_model_options *, lumen_model **,
+                    lumen_status *);
+  void *(*model_release)(lumen_model *);
+  void (*model_info)(const lumen_model *, lumen_model_info *);
+  int (*level_info)(const lumen_model *, uint32_t index, lumen_level_info *);
+  lumen_executor *(*model_executor)(const lumen_model *);
+  void (*memory_info)(const lumen_model *, lumen_memory_info *);
+  int (*context_create)(lumen_model *, const lumen_context_options *, lumen_context **,
+                        lumen_status *);
+  void *(*context_release)(lumen_context *);
+  int (*output_shapes)(lumen_context *, const lumen_value *inputs, uint32_t num_inputs,
+                       lumen_shape *shapes, uint32_t num_outputs, lumen_status *);
+  int (*run)(lumen_context *, const lumen_value *inputs, uint32_t num_inputs, lumen_value *outputs,
+             uint32_t num_outputs, lumen_status *);
+  int (*synchronize)(lumen_context *, lumen_status *);
+  int (*profile_enable)(lumen_context *, lumen_status *);
+  const lumen_profile_entry *(*profile_entries)(const lumen_context *, uint32_t *count);
+};
+
+/* ---- Values ------------------------------------------------------------- */
+
+/* The DLPack form of a type; bits is 0 for strings and unknown types. */
+static inline lumen_dl_dtype lumen_dl_dtype_of(uint32_t dtype) {
+  static const lumen_dl_dtype table[] = {
+      {0, 0, 0},  {2, 32, 1}, {1, 8, 1},   {0, 8, 1},  {1, 16, 1}, {0, 16, 1}, {0, 32, 1},
+      {0, 64, 1}, {0, 0, 0},  {6, 8, 1},   {2, 16, 1}, {2, 64, 1}, {1, 32, 1}, {1, 64, 1},
+      {5, 64, 1}, {5, 128, 1}, {4, 16, 1}, {10, 8, 1}, {11, 8, 1}, {12, 8, 1}, {13, 8, 1},
+      {1, 4, 1},  {0, 4, 1},  {17, 4, 1},  {14, 8, 1}, {1, 2, 1},  {0, 2, 1}};
+  return table[dtype < sizeof(table) / sizeof(table[0]) ? dtype : 0];
+}
+
+/* A row-major tensor in host memory. Neither data nor shape is copied. */
+static inline lumen_value lumen_tensor_value(const void *data, lumen_dtype dtype, int32_t rank,
+                                             const int64_t *shape) {
+  lumen_value value = {0, 0, 0, {{0, {1, 0}, 0, {0, 0, 0}, 0, 0, 0}}};
+  value.u.tensor.data = (void *)data;
+  value.u.tensor.ndim = rank;
+  value.u.tensor.dtype = lumen_dl_dtype_of(dtype);
+  value.u.tensor.shape = (int64_t *)shape;
+  return value;
+}
+
+/* An output to be written into the caller's `capacity` bytes at `data`. Type and
+ * shape are filled by the run. Must not overlap an input. */
+static inline lumen_value lumen_output_buffer(void *data, uint64_t capacity) {
+  lumen_value value = {0, 0, 0, {{0, {1, 0}, 0, {0, 0, 0}, 0, 0, 0}}};
+  value.u.tensor.data = data;
+  value.capacity = capacity;
+  return value;
+}
+
+/* ---- Models ------------------------------------------------------------- */
+
+/* Opens a module that is linked into the program (`module` is what its
+ * lumen_module_<name>() returns). `options` may be NULL. */
+static inline int lumen_model_open(const lumen_module *module, const lumen_model_options *options,
+                                   lumen_model **model, lumen_status *status) {
+  return module->api->model_open(module, options, model, status);
+}
+
+#ifndef LUMEN_NO_DLOPEN
+
+/* A loaded artifact. Use it to read a signature or make an executor before, or
+ * without, opening the model on a device. */
+typedef struct lumen_library {
+  const lumen_module *module;
+  void *handle;
+} lumen_library;
+
+#ifndef __USE_GNU
+/* Declared by <dlfcn.h> under _GNU_SOURCE only. */
+extern int dlinfo(void *, int, void *);
+#define LUMEN_RTLD_DI_LINKMAP 2
+#else
+#define LUMEN_RTLD_DI_LINKMAP RTLD_DI_LINKMAP
+#endif
+
+/* The DT_SONAME of a loaded library, "" where it has none. */
+static inline const char *lumen_detail_soname(void *handle) {
+  struct link_map *map = NULL;
+  if (dlinfo(handle, LUMEN_RTLD_DI_LINKMAP, &map) != 0 || !map)
+    return "";
+  uintptr_t strings = 0, soname = 0;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB)
+      strings = (uintptr_t)entry->d_un.d_ptr;
+    else if (entry->d_tag == DT_SONAME)
+      soname = (uintptr_t)entry->d_un.d_val;
+  }
+  /* Most loaders have relocated the pointer in place, some have not. */
+  if (strings < (uintptr_t)map->l_addr)
+    strings += (uintptr_t)map->l_addr;
+  return soname ? (const char *)(strings + soname) : "";
+}
+
+static inline int lumen_detail_fail(lumen_status *status, int code, const char *path,
+                                    const char *message) {
+  if (status) {
+    status->code = code;
+    snprintf(status->message, sizeof(status->message), "%s: %s", path, message);
+  }
+  return code;
+}
+
+/* Loads an artifact. A renamed file is found too: its own name is inside. */
+static inline int lumen_library_open(const char *path, lumen_library *library,
+                                     lumen_status *status) {
+  typedef const lumen_module *(*module_fn)(void);
+  library->module = NULL;
+  /* A bare name would be searched for in the system's library folders. */
+  char buffer[4096];
+  if (!strchr(path, '/') && (size_t)snprintf(buffer, sizeof(buffer), "./%s", path) <
+                                sizeof(buffer))
+    library->handle = dlopen(buffer, RTLD_NOW | RTLD_LOCAL);
+  else
+    library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library->handle) {
+    const char *reason = dlerror();
+    return lumen_detail_fail(status, LUMEN_IO, path, reason ? reason : "cannot be loaded");
+  }
+  char symbol[300] = "lumen_module_";
+  const char *soname = lumen_detail_soname(library->handle);
+  const char *dot = strrchr(soname, '.');
+  size_t length = dot ? (size_t)(dot - soname) : strlen(soname), prefix = strlen(symbol);
+  void *address = NULL;
+  if (length && length < sizeof(symbol) - prefix) {
+    memcpy(symbol + prefix, soname, length);
+    symbol[prefix + length] = 0;
+    address = dlsym(library->handle, symbol);
+  }
+  const char *error = NULL;
+  if (!address) {
+    error = "is not a model made by lumenc";
+  } else {
+    module_fn function;
+    memcpy(&function, &address, sizeof(function));
+    library->module = function();
+    if (library->module->api->version != LUMEN_API_VERSION)
+      error = library->module->api->version > LUMEN_API_VERSION
+                  ? "was made by a newer lumenc than this program's lumen.h; rebuild the program"
+                  : "was made by an older lumenc than this program's lumen.h; compile it again";
+    else if (library->module->api->size < sizeof(lumen_api))
+      error = "was made by an older lumenc than this program's lumen.h; compile it again";
+  }
+  if (error) {
+    dlclose(library->handle);
+    library->handle = NULL;
+    library->module = NULL;
+    return lumen_detail_fail(status, address ? LUMEN_VERSION : LUMEN_INVALID_ARGUMENT, path, error);
+  }
+  return LUMEN_OK;
+}
+
+/* After everything made from the library is gone. */
+static inline void lumen_library_close(lumen_library *library) {
+  if (library->handle)
+    dlclose(library->handle);
+  library->handle = NULL;
+  library->module = NULL;
+}
+
+/* Loads an artifact and opens its model. `options` may be NULL. */
+static inline int lumen_open(const char *path, const lumen_model_options *options,
+                             lumen_model **model, lumen_status *status) {
+  lumen_library library;
+  *model = NULL;
+  int code = lumen_library_open(path, &library, status);
+  if (code)
+    return code;
+  code = library.module->api->model_open(library.module, options, model, status);
+  if (code)
+    lumen_library_close(&library);
+  else
+    (*model)->library = library.handle;
+  return code;
+}
+
+static inline void lumen_detail_unload(void *library) {
+  if (library)
+    dlclose(library);
+}
+#else
+static inline void lumen_detail_unload(void *library) { (void)library; }
+#endif
+
+/* Gives the model up; what it holds goes with its last context. */
+static inline void lumen_model_free(lumen_model *model) {
+  if (model)
+    lumen_detail_unload(model->api->model_release(model));
+}
+
+static inline const lumen_value_info *lumen_inputs(const lumen_module *module, uint32_t *count) {
+  return module->api->values(module, 0, count);
+}
+
+static inline const lumen_value_info *lumen_outputs(const lumen_module *module, uint32_t *count) {
+  return module->api->values(module, 1, count);
+}
+
+static inline int32_t lumen_detail_find(const lumen_value_info *values, uint32_t count,
+                                        const char *name) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const char *a = values[i].name, *b = name;
+    while (*a && *a == *b)
+      ++a, ++b;
+    if (*a == *b)
+      return (int32_t)i;
+  }
+  return -1;
+}
+
+/* Position of the input or output of that name, -1 where there is none. */
+static inline int32_t lumen_find_input(const lumen_module *module, const char *name) {
+  uint32_t count;
+  const lumen_value_info *values = lumen_inputs(module, &count);
+  return lumen_detail_find(values, count, name);
+}
+
+static inline int32_t lumen_find_output(const lumen_module *module, const char *name) {
+  uint32_t count;
+  const lumen_value_info *values = lumen_outputs(module, &count);
+  return lumen_detail_find(values, count, name);
+}
+
+static inline void lumen_model_get_info(const lumen_model *model, lumen_model_info *info) {
+  model->api->model_info(model, info);
+}
+
+/* The kernel levels in the file, from the most demanding one. LUMEN_NOT_FOUND
+ * past the last. */
+static inline int lumen_level(const lumen_model *model, uint32_t index, lumen_level_info *info) {
+  return model->api->level_info(model, index, info);
+}
+
+/* Arena that a context needs; 0 where it depends on the inputs' shapes. */
+static inline uint64_t lumen_arena_size(const lumen_model *model) {
+  lumen_model_info info;
+  model->api->model_info(model, &info);
+  return info.arena_size;
+}
+
+/* Writes up to `capacity` devices, and returns how many there are. */
+static inline uint32_t lumen_devices(const lumen_module *module, lumen_device_info *devices,
+                                     uint32_t capacity) {
+  return module->api->devices(module, devices, capacity);
+}
+
+static inline void lumen_memory(const lumen_model *model, lumen_memory_info *info) {
+  model->api->memory_info(model, info);
+}
+
+/* ---- Executors ---------------------------------------------------------- */
+
+/* A pool of `num_threads` threads, the caller of a run being one of them: no
+ * thread is made for 1. 0: LUMEN_NUM_THREADS, else the CPUs that affinity mask
+ * and cgroup quota leave to the process. NULL on failure. Idle threads sleep.
+ * It runs code of `module`: free it before that artifact is unloaded. */
+static inline lumen_executor *lumen_executor_create(const lumen_module *module,
+                                                    uint32_t num_threads, lumen_status *status) {
+  return module->api->executor_create(num_threads, status);
+}
+
+static inline void lumen_executor_free(lumen_executor *executor) {
+  if (executor && executor->free)
+    executor->free(executor->self);
+}
+
+/* The one that the model uses, for example to run another model on it too. */
+static inline lumen_executor *lumen_model_executor(const lumen_model *model) {
+  return model->api->model_executor(model);
+}
+
+/* ---- Contexts and runs -------------------------------------------------- */
+
+/* Allocates all that runs need. `options` may be NULL. */
+static inline int lumen_context_create(lumen_model *model, const lumen_context_options *options,
+                                       lumen_context **context, lumen_status *status) {
+  return model->api->context_create(model, options, context, status);
+}
+
+static inline void lumen_context_free(lumen_context *context) {
+  if (context)
+    lumen_detail_unload(context->api->context_release(context));
+}
+
+/* Shapes of all outputs for these inputs, whose data is not read. */
+static inline int lumen_output_shapes(lumen_context *context, const lumen_value *inputs,
+                                      uint32_t num_inputs, lumen_shape *shapes,
+                                      uint32_t num_outputs, lumen_status *status) {
+  return context->api->output_shapes(context, inputs, num_inputs, shapes, num_outputs, status);
+}
+
+/* Computes all outputs. Inputs and outputs are in the model's order and all are
+ * given. Inputs are row-major and in host memory, of any alignment. An output
+ * whose data is NULL, or what the last run left there, is the context's until
+ * its next run; else it is written into the caller's memory of `capacity` bytes. Type, shape (the context's) and
+ * strides of the outputs are filled. Allocates nothing where shapes are fixed.
+ * After an error the outputs are undefined, and the context can go on. */
+static inline int lumen_run(lumen_context *context, const lumen_value *inputs, uint32_t num_inputs,
+                            lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
+  return context->api->run(context, inputs, num_inputs, outputs, num_outputs, status);
+}
+
+/* Waits for a device that runs on its own. Runs on the CPU have ended already. */
+static inline int lumen_synchronize(lumen_context *context, lumen_status *status) {
+  return context->api->synchronize(context, status);
+}
+
+/* Starts measuring each step of the schedule, or starts again from zero. */
+static inline int lumen_profile_enable(lumen_context *context, lumen_status *status) {
+  return context->api->profile_enable(context, status);
+}
+
+/* In order of execution; NULL and 0 where profiling is not enabled. Valid until
+ * the context is freed; not while it runs. */
+static inline const lumen_profile_entry *lumen_profile_entries(const lumen_context *context,
+                                                               uint32_t *count) {
+  return context->api->profile_entries(context, count);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LUMEN_H */

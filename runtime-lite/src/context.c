@@ -1,0 +1,176 @@
+/* context.c - one run at a time: entry checks, plan, driver, results, profile. */
+#include "driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *lumen_context_release_impl(lumen_context *base) {
+  context *context = (struct context *)base;
+  model *model = context->model;
+  if (context->device_state)
+    model->driver->context_close(context);
+  free(context->planned_buffers);
+  free(context->planned_sizes);
+  free(context->input_dims);
+  free(context->output_dims);
+  free(context->output_bounds);
+  free(context->output_exact);
+  free(context->inputs);
+  free(context->outputs);
+  free(context->owned_outputs);
+  free(context->profile);
+  free(context);
+  return lumen_model_release_impl(&model->base);
+}
+
+static int check_options(const model *model, const lumen_context_options *options,
+                         lumen_status *status) {
+  if (!options->arena)
+    return LUMEN_OK;
+  if ((uintptr_t)options->arena % LUMEN_ALIGNMENT)
+    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "the arena at %p is not aligned to %u bytes",
+                      options->arena, LUMEN_ALIGNMENT);
+  if (!model->abi->plan && options->arena_size < model->abi->arena_size)
+    return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+                      "the arena has %llu bytes, expected at least %llu",
+                      (unsigned long long)options->arena_size,
+                      (unsigned long long)model->abi->arena_size);
+  return LUMEN_OK;
+}
+
+int lumen_context_create_impl(lumen_model *base, const lumen_context_options *options,
+                              lumen_context **result, lumen_status *status) {
+  static const lumen_context_options defaults;
+  model *model = (struct model *)base;
+  const lumen_abi_model *abi = model->abi;
+  *result = NULL;
+  if (!options)
+    options = &defaults;
+  int code = check_options(model, options, status);
+  if (code)
+    return code;
+  context *context = lumen_allocate(sizeof(*context));
+  if (!context)
+    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+  atomic_fetch_add(&model->references, 1);
+  context->base.api = base->api;
+  context->base.model = base;
+  context->model = model;
+  context->executor = options->executor ? options->executor : model->executor;
+  context->arena = options->arena;
+  context->arena_capacity = options->arena ? options->arena_size : 0;
+  context->output_dims = lumen_allocate(model->num_output_dims * sizeof(int64_t));
+  context->output_bounds = lumen_allocate(model->num_output_dims * sizeof(int64_t));
+  context->output_exact = lumen_allocate(abi->num_outputs * sizeof(bool));
+  context->inputs = lumen_allocate(abi->num_inputs * sizeof(void *));
+  context->outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  context->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  if (!context->output_dims || !context->output_bounds || !context->output_exact ||
+      !context->inputs || !context->outputs || !context->owned_outputs)
+    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+  if (!code)
+    code = lumen_plan_create(context, status);
+  if (!code)
+    code = model->driver->context_open(context, status);
+  if (code) {
+    /* The caller's model reference is still held, so nothing is unloaded. */
+    (void)lumen_context_release_impl(&context->base);
+    return code;
+  }
+  *result = &context->base;
+  return LUMEN_OK;
+}
+
+int lumen_output_shapes_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
+                             lumen_shape *shapes, uint32_t num_outputs, lumen_status *status) {
+  context *context = (struct context *)base;
+  const lumen_abi_model *abi = context->model->abi;
+  int code = lumen_check_inputs(context, inputs, num_inputs, false, status);
+  if (!code && num_outputs != abi->num_outputs)
+    code = lumen_fail(status, LUMEN_INVALID_ARGUMENT, "%u outputs given, the model has %u",
+                      num_outputs, abi->num_outputs);
+  if (!code)
+    code = lumen_plan_update(context, inputs, status);
+  if (code)
+    return code;
+  const int64_t *dims = context->output_bounds;
+  for (uint32_t i = 0; i < num_outputs; ++i) {
+    int32_t rank = abi->outputs[i].rank;
+    shapes[i] = (lumen_shape){rank, context->output_exact[i], dims};
+    dims += rank > 0 ? rank : 0;
+  }
+  return LUMEN_OK;
+}
+
+static void describe_outputs(context *context, lumen_value *outputs) {
+  const lumen_abi_model *abi = context->model->abi;
+  int64_t *dims = context->output_dims;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
+    lumen_tensor *tensor = &outputs[i].u.tensor;
+    tensor->data = context->outputs[i];
+    tensor->byte_offset = 0;
+    tensor->device = (lumen_dl_device){1, 0};
+    tensor->ndim = abi->outputs[i].rank;
+    tensor->dtype = lumen_dl_dtype_of(abi->outputs[i].dtype);
+    tensor->shape = dims;
+    tensor->strides = NULL;
+    dims += tensor->ndim > 0 ? tensor->ndim : 0;
+  }
+}
+
+int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
+                   lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
+  context *context = (struct context *)base;
+  int code = lumen_check_inputs(context, inputs, num_inputs, true, status);
+  if (!code)
+    code = lumen_plan_update(context, inputs, status);
+  if (!code)
+    code = lumen_check_outputs(context, outputs, num_outputs, status);
+  if (code)
+    return code;
+  for (uint32_t i = 0; i < num_inputs; ++i) {
+    const lumen_tensor *tensor = &inputs[i].u.tensor;
+    context->inputs[i] = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
+  }
+  for (uint32_t i = 0; i < num_outputs; ++i) {
+    const lumen_tensor *tensor = &outputs[i].u.tensor;
+    bool owned = !tensor->data || tensor->data == context->owned_outputs[i];
+    context->outputs[i] = owned ? NULL : (char *)tensor->data + tensor->byte_offset;
+  }
+  code = context->model->driver->run(context, status);
+  if (!code)
+    describe_outputs(context, outputs);
+  return code;
+}
+
+int lumen_synchronize_impl(lumen_context *base, lumen_status *status) {
+  context *context = (struct context *)base;
+  return context->model->driver->synchronize(context, status);
+}
+
+int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
+  context *context = (struct context *)base;
+  const model *model = context->model;
+  const lumen_abi_model *abi = model->abi;
+  if (!context->profile)
+    context->profile = lumen_allocate(abi->num_launches * sizeof(lumen_profile_entry));
+  if (!context->profile)
+    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a profile of %u launches",
+                      abi->name, abi->num_launches);
+  for (uint32_t i = 0; i < abi->num_launches; ++i) {
+    const lumen_abi_launch *launch = &abi->launches[i];
+    context->profile[i] = (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
+                                                .nodes = launch->nodes ? launch->nodes : "",
+                                                .level = model->driver->launch_level(model, i),
+                                                .min_ns = UINT64_MAX,
+                                                .flops = launch->flops,
+                                                .bytes = launch->bytes};
+  }
+  return LUMEN_OK;
+}
+
+const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *base, uint32_t *count) {
+  const context *context = (const struct context *)base;
+  *count = context->profile ? context->model->abi->num_launches : 0;
+  return context->profile;
+}

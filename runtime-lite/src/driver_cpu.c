@@ -1,0 +1,608 @@
+/* driver_cpu.c - the host. */
+#define _GNU_SOURCE
+#include "cpu.h"
+#include "driver.h"
+#include "heap.h"
+#include "threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A launch is cut into at most this many chunks per worker: enough for a worker
+ * to take over from one that lost its core, few enough to cost nothing. */
+enum { chunks_per_worker = 4 };
+
+typedef struct cpu_model {
+  const lumen_abi_variant **variants; /* the chosen one of each kernel */
+  char *init;                         /* INIT region */
+  uint64_t scratch_size;              /* per worker, a multiple of the alignment */
+  uint32_t best_level;                /* most demanding level in use */
+  uint32_t num_args;                  /* entries of abi->arg_buffers */
+} cpu_model;
+
+typedef struct cpu_context {
+  char *arena;       /* the caller's or arena_owned */
+  char *arena_owned;
+  uint64_t arena_capacity;
+  char *scratch;
+  uint64_t plan_id;  /* that `args` were made for */
+  void **args;       /* like abi->arg_buffers */
+  uint32_t *varying; /* positions in args of inputs and outputs */
+  uint32_t num_varying;
+  uint64_t *owned_capacity; /* of context->owned_outputs */
+  lumen_heap heap;
+  void **heap_values; /* by buffer, where the model has a schedule of its own */
+  lumen_status *status; /* of the run that goes on */
+} cpu_context;
+
+static uint64_t align(uint64_t size) {
+  return (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
+}
+
+static uint64_t aligned_size(uint64_t size) { return size ? align(size) : 0; }
+
+/* ---- The device --------------------------------------------------------- */
+
+static uint64_t meminfo(const char *text, const char *key) {
+  const char *at = strstr(text, key);
+  return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+static uint32_t cpu_enumerate(lumen_device_info *devices, uint32_t capacity) {
+  if (!capacity)
+    return 1;
+  lumen_device_info *info = devices;
+  memset(info, 0, sizeof(*info));
+  strcpy(info->kind, "cpu");
+  lumen_cpu_name(info->name);
+  char text[2048];
+  if (lumen_read_file("/proc/meminfo", text, sizeof(text)) > 0) {
+    info->memory_total = meminfo(text, "MemTotal:");
+    info->memory_available = meminfo(text, "MemAvailable:");
+  }
+  return 1;
+}
+
+static bool level_fits(const lumen_abi_model *abi, uint32_t level, uint64_t features) {
+  const lumen_abi_level *info = &abi->levels[level];
+  return info->target == LUMEN_ABI_CPU && (info->features & ~features) == 0;
+}
+
+static const lumen_abi_variant *choose_variant(const lumen_abi_model *abi, uint32_t kernel,
+                                               uint64_t features) {
+  const lumen_abi_kernel *info = &abi->kernels[kernel];
+  for (uint32_t i = 0; i < info->num_variants; ++i)
+    if (level_fits(abi, info->variants[i].level, features))
+      return &info->variants[i];
+  return NULL;
+}
+
+/* All kernels have a variant within the features, or an error that names the
+ * level that is missing. */
+static int check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_status *status) {
+  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
+    if (choose_variant(abi, k, features))
+      continue;
+    const char *needed = NULL;
+    const lumen_abi_kernel *kernel = &abi->kernels[k];
+    for (uint32_t i = 0; i < kernel->num_variants; ++i)
+      if (abi->levels[kernel->variants[i].level].target == LUMEN_ABI_CPU)
+        needed = abi->levels[kernel->variants[i].level].name;
+    if (!needed)
+      return lumen_fail(status, LUMEN_DEVICE, "%s: kernel '%s' has no code for a CPU", abi->name,
+                        kernel->name);
+    char name[96];
+    lumen_cpu_name(name);
+    return lumen_fail(status, LUMEN_DEVICE,
+                      "%s: needs a CPU of level %s at least, this one (%s) offers %s", abi->name,
+                      needed, name, lumen_cpu_level_name(features));
+  }
+  return LUMEN_OK;
+}
+
+static double cpu_score(const lumen_abi_model *abi, uint32_t device, lumen_status *reason) {
+  (void)device;
+  uint64_t features = lumen_cpu_features();
+  if (check_kernels(abi, features, reason))
+    return 0;
+  /* GFLOP/s to be expected of one core, roughly. */
+  double core = features & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 100 : 30;
+  return core * lumen_available_cpus();
+}
+
+/* What the CPU offers, less what the user holds back. */
+static int usable_features(const lumen_abi_model *abi, const lumen_model_options *options,
+                           uint64_t *features, lumen_status *status) {
+  *features = lumen_cpu_features();
+  const char *source = "cpu_level", *wanted = options->cpu_level;
+  if (!wanted || !*wanted) {
+    source = "LUMEN_CPU_LEVEL";
+    wanted = getenv(source);
+  }
+  if (!wanted || !*wanted)
+    return LUMEN_OK;
+  uint64_t level = 0;
+  bool known = lumen_cpu_level_features(wanted, &level);
+  for (uint32_t i = 0; i < abi->num_levels && !known; ++i) {
+    known = abi->levels[i].target == LUMEN_ABI_CPU && !strcmp(abi->levels[i].name, wanted);
+    level = abi->levels[i].features;
+  }
+  if (!known) {
+    char levels[256] = "";
+    for (uint32_t i = 0; i < abi->num_levels; ++i)
+      if (abi->levels[i].target == LUMEN_ABI_CPU &&
+          strlen(levels) + strlen(abi->levels[i].name) + 3 < sizeof(levels))
+        strcat(strcat(levels, *levels ? ", " : ""), abi->levels[i].name);
+    return lumen_fail(status, LUMEN_NOT_FOUND, "%s is '%s', %s has %s", source, wanted, abi->name,
+                      levels);
+  }
+  level = lumen_cpu_implied(level);
+  if (level & ~*features)
+    return lumen_fail(status, LUMEN_DEVICE, "%s is '%s', this CPU offers %s at most", source,
+                      wanted, lumen_cpu_level_name(*features));
+  *features &= level;
+  /* The features of the CPU are no more to blame if a kernel is missing now. */
+  for (uint32_t k = 0; k < abi->num_kernels; ++k)
+    if (!choose_variant(abi, k, *features) && choose_variant(abi, k, lumen_cpu_features()))
+      return lumen_fail(status, LUMEN_DEVICE, "%s is '%s', %s has no code for so low a level",
+                        source, wanted, abi->name);
+  return LUMEN_OK;
+}
+
+/* ---- Launches ----------------------------------------------------------- */
+
+typedef struct chunked_launch {
+  lumen_abi_cpu_kernel code;
+  void *const *args;
+  const int64_t *sizes;
+  int64_t grid;
+  uint32_t chunks;
+  char *scratch;
+  uint64_t scratch_size;
+} chunked_launch;
+
+static void run_chunk(void *argument, uint32_t chunk, uint32_t worker) {
+  const chunked_launch *launch = argument;
+  int64_t each = launch->grid / launch->chunks, rest = launch->grid % launch->chunks;
+  int64_t begin = chunk * each + (chunk < rest ? chunk : rest);
+  int64_t end = begin + each + (chunk < rest);
+  launch->code(launch->args, launch->sizes, begin, end, (int32_t)worker,
+               launch->scratch + worker * launch->scratch_size);
+}
+
+/* Not below the grain; a multiple of the workers where there are enough. */
+static uint32_t count_chunks(int64_t grid, int64_t grain, uint32_t workers) {
+  int64_t most = grain > 1 ? grid / grain : grid;
+  if (workers <= 1 || most <= 1)
+    return 1;
+  int64_t wanted = (int64_t)workers * chunks_per_worker;
+  if (most >= wanted)
+    return (uint32_t)wanted;
+  return (uint32_t)(most >= workers ? most - most % workers : most);
+}
+
+static void run_launch(const cpu_model *state, const lumen_abi_launch *launch, void *const *args,
+                       const int64_t *sizes, char *scratch, lumen_executor *executor) {
+  const lumen_abi_variant *variant = state->variants[launch->kernel];
+  if (sizes)
+    sizes += launch->first_size;
+  chunked_launch job = {.args = args,
+                        .sizes = sizes,
+                        .grid = variant->grid_fn ? variant->grid_fn(sizes) : variant->grid,
+                        .scratch = scratch,
+                        .scratch_size = state->scratch_size};
+  memcpy(&job.code, &variant->code, sizeof(job.code));
+  if (job.grid <= 0)
+    return;
+  job.chunks = count_chunks(job.grid, variant->grain, executor->num_workers(executor->self));
+  if (job.chunks == 1)
+    run_chunk(&job, 0, 0);
+  else
+    executor->parallel_for(executor->self, job.chunks, run_chunk, &job);
+}
+
+static char *allocate_scratch(const cpu_model *state, lumen_executor *executor, uint64_t *size) {
+  *size = state->scratch_size * executor->num_workers(executor->self);
+  return lumen_allocate_large(*size);
+}
+
+/* ---- Models ------------------------------------------------------------- */
+
+static void free_state(cpu_model *state) {
+  free(state->variants);
+  free(state->init);
+  free(state);
+}
+
+static void choose_variants(const lumen_abi_model *abi, uint64_t features, cpu_model *state) {
+  state->best_level = abi->num_levels;
+  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
+    const lumen_abi_variant *variant = state->variants[k] = choose_variant(abi, k, features);
+    if (variant->scratch_size > state->scratch_size)
+      state->scratch_size = aligned_size(variant->scratch_size);
+    if (variant->level < state->best_level)
+      state->best_level = variant->level;
+  }
+}
+
+static uint32_t last_arg(const lumen_abi_model *abi, const lumen_abi_launch *launches,
+                         uint32_t count) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t end = launches[i].first_arg + abi->kernels[launches[i].kernel].num_args;
+    last = end > last ? end : last;
+  }
+  return last;
+}
+
+/* Init kernels read weights and write the INIT region. */
+static int run_inits(model *model, cpu_model *state, lumen_status *status) {
+  const lumen_abi_model *abi = model->abi;
+  if (!abi->num_inits)
+    return LUMEN_OK;
+  uint64_t scratch_size;
+  char *scratch = allocate_scratch(state, model->executor, &scratch_size);
+  void **args = lumen_allocate(state->num_args * sizeof(void *));
+  state->init = lumen_allocate_large(abi->init_size);
+  int code = LUMEN_OK;
+  if (!scratch || !args || !state->init)
+    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory to prepare its weights",
+                      abi->name);
+  for (uint32_t i = 0; i < abi->num_inits && !code; ++i) {
+    const lumen_abi_launch *init = &abi->inits[i];
+    for (uint32_t a = 0; a < abi->kernels[init->kernel].num_args; ++a) {
+      const lumen_abi_buffer *buffer = &abi->buffers[abi->arg_buffers[init->first_arg + a]];
+      args[a] = (buffer->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
+                buffer->offset;
+    }
+    run_launch(state, init, args, NULL, scratch, model->executor);
+  }
+  free(scratch);
+  free(args);
+  return code;
+}
+
+static int cpu_open(model *model, const lumen_model_options *options, lumen_status *status) {
+  const lumen_abi_model *abi = model->abi;
+  uint64_t features;
+  int code = usable_features(abi, options, &features, status);
+  if (!code)
+    code = check_kernels(abi, features, status);
+  if (code)
+    return code;
+  cpu_model *state = lumen_allocate(sizeof(*state));
+  if (state)
+    state->variants = lumen_allocate(abi->num_kernels * sizeof(*state->variants));
+  if (!state || !state->variants) {
+    free(state);
+    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
+  }
+  choose_variants(abi, features, state);
+  uint32_t launches = last_arg(abi, abi->launches, abi->num_launches);
+  uint32_t inits = last_arg(abi, abi->inits, abi->num_inits);
+  state->num_args = launches > inits ? launches : inits;
+  code = run_inits(model, state, status);
+  if (code) {
+    free_state(state);
+    return code;
+  }
+  atomic_fetch_add(&model->memory_used, abi->init_size);
+  model->device_state = state;
+  return LUMEN_OK;
+}
+
+static void cpu_close(model *model) { free_state(model->device_state); }
+
+static void cpu_describe(const model *model, lumen_model_info *info) {
+  const cpu_model *state = model->device_state;
+  info->scratch_size = state->scratch_size;
+  if (state->best_level < model->abi->num_levels)
+    info->level = model->abi->levels[state->best_level].name;
+}
+
+static void cpu_describe_level(const model *model, uint32_t index, lumen_level_info *info) {
+  const cpu_model *state = model->device_state;
+  info->available = level_fits(model->abi, index, lumen_cpu_features());
+  for (uint32_t k = 0; k < model->abi->num_kernels; ++k)
+    info->num_kernels += state->variants[k]->level == index;
+}
+
+static const char *cpu_launch_level(const model *model, uint32_t launch) {
+  const cpu_model *state = model->device_state;
+  const lumen_abi_model *abi = model->abi;
+  return abi->levels[state->variants[abi->launches[launch].kernel]->level].name;
+}
+
+/* ---- Contexts ----------------------------------------------------------- */
+
+static void cpu_context_close(context *context) {
+  cpu_context *state = context->device_state;
+  const model *model = context->model;
+  uint64_t used = state->arena_owned ? state->arena_capacity : 0;
+  if (state->scratch) {
+    const cpu_model *device = model->device_state;
+    used += device->scratch_size * context->executor->num_workers(context->executor->self);
+  }
+  for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
+    used += state->owned_capacity ? state->owned_capacity[i] : 0;
+    free(context->owned_outputs[i]);
+    context->owned_outputs[i] = NULL;
+  }
+  atomic_fetch_sub(&context->model->memory_used, used);
+  free(state->arena_owned);
+  free(state->scratch);
+  free(state->args);
+  free(state->varying);
+  free(state->owned_capacity);
+  free(state->heap_values);
+  lumen_heap_free(&state->heap);
+  free(state);
+  context->device_state = NULL;
+}
+
+/* The arena as large as the plan says. */
+static int fit_arena(context *context, cpu_context *state, lumen_status *status) {
+  const char *name = context->model->abi->name;
+  if (context->arena) {
+    state->arena = context->arena;
+    if (context->arena_size > context->arena_capacity)
+      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+                        "the arena has %llu bytes, expected at least %llu for these shapes",
+                        (unsigned long long)context->arena_capacity,
+                        (unsigned long long)context->arena_size);
+    return LUMEN_OK;
+  }
+  if (state->arena_owned && context->arena_size <= state->arena_capacity)
+    return LUMEN_OK;
+  free(state->arena_owned);
+  if (state->arena_owned)
+    atomic_fetch_sub(&context->model->memory_used, state->arena_capacity);
+  state->arena_capacity = 0;
+  state->arena = state->arena_owned = lumen_allocate_large(context->arena_size);
+  if (!state->arena)
+    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for an arena of %llu bytes",
+                      name, (unsigned long long)context->arena_size);
+  state->arena_capacity = context->arena_size;
+  atomic_fetch_add(&context->model->memory_used, state->arena_capacity);
+  return LUMEN_OK;
+}
+
+/* Memory of the outputs that the caller may leave to the context. */
+static int fit_outputs(context *context, cpu_context *state, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  const int64_t *bounds = context->output_bounds;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
+    const lumen_abi_value *info = &abi->outputs[i];
+    uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
+    bounds += info->rank > 0 ? info->rank : 0;
+    /* One without a bound lies in the heap, once the run has made it. */
+    if (bytes == UINT64_MAX ||
+        (context->owned_outputs[i] && bytes <= state->owned_capacity[i]))
+      continue;
+    free(context->owned_outputs[i]);
+    atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[i]);
+    state->owned_capacity[i] = 0;
+    context->owned_outputs[i] = lumen_allocate_large(bytes);
+    if (!context->owned_outputs[i])
+      return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "output '%s': no memory for its %llu bytes",
+                        info->name, (unsigned long long)bytes);
+    state->owned_capacity[i] = bytes;
+    atomic_fetch_add(&context->model->memory_used, bytes);
+  }
+  return LUMEN_OK;
+}
+
+static void *address_of(const context *context, const cpu_context *state, uint32_t index) {
+  const lumen_abi_buffer *buffer = &context->buffers[index];
+  const cpu_model *device = context->model->device_state;
+  char *base = NULL;
+  switch ((lumen_abi_region)buffer->region) {
+  case LUMEN_ABI_ARENA:
+    base = state->arena;
+    break;
+  case LUMEN_ABI_WEIGHTS:
+    base = (char *)context->model->weights;
+    break;
+  case LUMEN_ABI_INPUT:
+    base = context->inputs[buffer->index];
+    break;
+  case LUMEN_ABI_OUTPUT:
+    base = context->outputs[buffer->index];
+    break;
+  case LUMEN_ABI_INIT:
+    base = device->init;
+    break;
+  case LUMEN_ABI_HEAP:
+    base = state->heap_values[index];
+    break;
+  }
+  return base ? base + buffer->offset : NULL;
+}
+
+/* Follows a new plan: memory, and the arguments that stay the same each run. */
+static int follow_plan(context *context, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  int code = fit_arena(context, state, status);
+  if (!code)
+    code = fit_outputs(context, state, status);
+  if (code)
+    return code;
+  state->num_varying = 0;
+  for (uint32_t l = 0; l < abi->num_launches; ++l) {
+    const lumen_abi_launch *launch = &abi->launches[l];
+    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a) {
+      uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
+      uint32_t region = context->buffers[index].region;
+      if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
+        state->varying[state->num_varying++] = at;
+      else
+        state->args[at] = address_of(context, state, index);
+    }
+  }
+  state->plan_id = context->plan_id;
+  return LUMEN_OK;
+}
+
+static uint32_t count_args(const lumen_abi_model *abi) {
+  uint32_t count = 0;
+  for (uint32_t l = 0; l < abi->num_launches; ++l)
+    count += abi->kernels[abi->launches[l].kernel].num_args;
+  return count;
+}
+
+static int cpu_context_open(context *context, lumen_status *status) {
+  const model *model = context->model;
+  const lumen_abi_model *abi = model->abi;
+  const cpu_model *device = model->device_state;
+  cpu_context *state = lumen_allocate(sizeof(*state));
+  int code = LUMEN_OK;
+  if (state) {
+    context->device_state = state;
+    uint64_t scratch_size;
+    state->scratch = allocate_scratch(device, context->executor, &scratch_size);
+    if (state->scratch)
+      atomic_fetch_add(&context->model->memory_used, scratch_size);
+    state->args = lumen_allocate(device->num_args * sizeof(void *));
+    state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
+    state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
+    state->heap_values = lumen_allocate(abi->schedule ? abi->num_buffers * sizeof(void *) : 0);
+  }
+  if (!state || !state->scratch || !state->args || !state->varying || !state->owned_capacity ||
+      !state->heap_values)
+    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+  if (!code && context->plan_id)
+    code = follow_plan(context, status);
+  if (code && state)
+    cpu_context_close(context);
+  return code;
+}
+
+/* ---- Runs --------------------------------------------------------------- */
+
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void step(context *context, uint32_t index) {
+  cpu_context *state = context->device_state;
+  const model *model = context->model;
+  const cpu_model *device = model->device_state;
+  const lumen_abi_launch *launch = &model->abi->launches[index];
+  lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
+  uint64_t begin = entry ? now() : 0;
+  run_launch(device, launch, state->args + launch->first_arg, context->sizes, state->scratch,
+             context->executor);
+  if (entry) {
+    uint64_t spent = now() - begin;
+    ++entry->count;
+    entry->total_ns += spent;
+    if (spent < entry->min_ns)
+      entry->min_ns = spent;
+  }
+}
+
+/* What generated schedules call; see lumen_abi_frame. */
+
+static int frame_launch(lumen_abi_frame *frame, uint32_t launch) {
+  context *context = frame->state;
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  /* Heap values have moved since the last time. */
+  const lumen_abi_launch *info = &abi->launches[launch];
+  for (uint32_t a = 0; a < abi->kernels[info->kernel].num_args; ++a)
+    state->args[info->first_arg + a] =
+        address_of(context, state, abi->arg_buffers[info->first_arg + a]);
+  step(context, launch);
+  return LUMEN_OK;
+}
+
+static int frame_read_scalar(lumen_abi_frame *frame, uint32_t buffer, int64_t *value) {
+  context *context = frame->state;
+  const void *address = address_of(context, context->device_state, buffer);
+  uint64_t size = context->buffers[buffer].size;
+  *value = 0;
+  /* Booleans are one byte, extents and counters eight. */
+  memcpy(value, address, size < sizeof(*value) ? size : sizeof(*value));
+  return LUMEN_OK;
+}
+
+static void *frame_heap_alloc(lumen_abi_frame *frame, uint32_t buffer, uint64_t size) {
+  context *context = frame->state;
+  cpu_context *state = context->device_state;
+  void *memory = lumen_heap_alloc(&state->heap, size);
+  if (!memory)
+    lumen_fail(state->status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a value of %llu bytes",
+               context->model->abi->name, (unsigned long long)size);
+  if (context->buffers[buffer].region == LUMEN_ABI_OUTPUT)
+    context->outputs[context->buffers[buffer].index] = memory;
+  return state->heap_values[buffer] = memory;
+}
+
+static int frame_fail(lumen_abi_frame *frame, int code, const char *message) {
+  context *context = frame->state;
+  cpu_context *state = context->device_state;
+  return lumen_fail(state->status, code, "%s: %s", context->model->abi->name, message);
+}
+
+static int frame_set_dim(lumen_abi_frame *frame, uint32_t dim, int64_t extent) {
+  context *context = frame->state;
+  int64_t bound = context->output_bounds[dim];
+  if (extent < 0 || (bound >= 0 && extent > bound))
+    return frame_fail(frame, LUMEN_MODEL, "an output is larger than its bound");
+  context->output_dims[dim] = extent;
+  return LUMEN_OK;
+}
+
+static int cpu_run(context *context, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  if (state->plan_id != context->plan_id) {
+    int code = follow_plan(context, status);
+    if (code)
+      return code;
+  }
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    if (!context->outputs[i])
+      context->outputs[i] = context->owned_outputs[i];
+  for (uint32_t i = 0; i < state->num_varying; ++i)
+    state->args[state->varying[i]] =
+        address_of(context, state, abi->arg_buffers[state->varying[i]]);
+  if (!abi->schedule) {
+    for (uint32_t i = 0; i < abi->num_launches; ++i)
+      step(context, i);
+    return LUMEN_OK;
+  }
+  state->status = status;
+  lumen_heap_reset(&state->heap);
+  lumen_abi_frame frame = {.state = context,
+                           .sizes = context->sizes,
+                           .launch = frame_launch,
+                           .read_scalar = frame_read_scalar,
+                           .heap_alloc = frame_heap_alloc,
+                           .fail = frame_fail,
+                           .set_dim = frame_set_dim};
+  return abi->schedule(&frame);
+}
+
+static int cpu_synchronize(context *context, lumen_status *status) {
+  (void)context;
+  (void)status;
+  return LUMEN_OK;
+}
+
+const lumen_driver lumen_driver_cpu = {.kind = "cpu",
+                                       .enumerate = cpu_enumerate,
+                                       .score = cpu_score,
+                                       .open = cpu_open,
+                                       .close = cpu_close,
+                                       .describe = cpu_describe,
+                                       .describe_level = cpu_describe_level,
+                                       .launch_level = cpu_launch_level,
+                                       .context_open = cpu_context_open,
+                                       .context_close = cpu_context_close,
+                                       .run = cpu_run,
+                                       .synchronize = cpu_synchronize};

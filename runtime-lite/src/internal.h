@@ -1,0 +1,113 @@
+/* internal.h - the runtime's own types. Nothing here is seen by applications
+ * or by generated code. */
+#ifndef LUMEN_INTERNAL_H
+#define LUMEN_INTERNAL_H
+
+#include "lumen.h"
+#include "lumen_abi.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct lumen_driver lumen_driver;
+
+/* The runtime's side of a lumen_model. Read-only once open, but for the two
+ * atomics. */
+typedef struct model {
+  lumen_model base; /* first: a lumen_model is cast to it */
+  const lumen_abi_model *abi;
+  const lumen_driver *driver;
+  uint32_t device; /* of the driver's */
+  void *device_state;
+  lumen_executor *executor;
+  lumen_executor *owned_executor;
+  const char *weights;
+  uint64_t weights_mapped; /* bytes mapped from the weights file; 0: inside the artifact */
+  uint32_t num_input_dims, num_output_dims;
+  char device_name[96];
+  atomic_uint references; /* the handle and each context */
+  atomic_uint_least64_t memory_used;
+} model;
+
+/* The runtime's side of a lumen_context. */
+typedef struct context {
+  lumen_context base; /* first: a lumen_context is cast to it */
+  model *model;
+  lumen_executor *executor;
+  void *device_state;
+  /* The caller's arena, or NULL. */
+  void *arena;
+  uint64_t arena_capacity;
+  /* The plan in force: that of the model, or what its `plan` made of the dims. */
+  const lumen_abi_buffer *buffers;
+  const int64_t *sizes;
+  uint64_t arena_size;
+  uint64_t plan_id; /* 0: none. Differs from the last one where the plan does. */
+  lumen_abi_buffer *planned_buffers;
+  int64_t *planned_sizes;
+  int64_t *input_dims; /* what the plan was made for */
+  int64_t *output_dims;   /* all outputs' in order: the bounds until the run knows better */
+  int64_t *output_bounds; /* what memory is sized for; -1: no bound */
+  bool *output_exact;     /* per output: dims follow from the inputs' */
+  /* Of the run that goes on: where each input is and each output goes. An
+   * output the caller does not bring is NULL until the driver places it. */
+  void **inputs, **outputs;
+  void **owned_outputs; /* where the driver placed those that are the context's */
+  lumen_profile_entry *profile; /* one per launch, NULL: not enabled */
+} context;
+
+/* Writes code and text, and returns the code. */
+int lumen_fail(lumen_status *status, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Zeroed memory aligned to LUMEN_ALIGNMENT, for free(). NULL where there is none. */
+void *lumen_allocate(uint64_t size);
+/* The same without zeroing, on huge pages where that pays. */
+void *lumen_allocate_large(uint64_t size);
+
+/* "f32"; "type 77" for one that this runtime does not know is not worth a
+ * buffer, so it is "unknown". */
+const char *lumen_dtype_name(uint32_t dtype);
+/* Bytes of a row-major tensor; UINT64_MAX when that overflows. */
+uint64_t lumen_tensor_bytes(uint32_t dtype, int32_t rank, const int64_t *dims);
+
+/* weights.c: makes model->weights valid, and undoes it. */
+int lumen_weights_open(model *model, lumen_status *status);
+void lumen_weights_close(model *model);
+
+/* values.c: checks a run's values against the signature. */
+int lumen_check_inputs(const context *context, const lumen_value *inputs, uint32_t count,
+                       bool with_data, lumen_status *status);
+int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,
+                        lumen_status *status);
+
+/* plan.c: the plan for these (checked) inputs, made anew only if dims changed. */
+int lumen_plan_create(context *context, lumen_status *status);
+int lumen_plan_update(context *context, const lumen_value *inputs, lumen_status *status);
+
+/* context.c, for the table in api.c. */
+int lumen_context_create_impl(lumen_model *, const lumen_context_options *, lumen_context **,
+                              lumen_status *);
+void *lumen_context_release_impl(lumen_context *);
+int lumen_output_shapes_impl(lumen_context *, const lumen_value *, uint32_t, lumen_shape *,
+                             uint32_t, lumen_status *);
+int lumen_run_impl(lumen_context *, const lumen_value *, uint32_t, lumen_value *, uint32_t,
+                   lumen_status *);
+int lumen_synchronize_impl(lumen_context *, lumen_status *);
+int lumen_profile_enable_impl(lumen_context *, lumen_status *);
+const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *, uint32_t *);
+
+/* model.c */
+uint32_t lumen_devices_impl(const lumen_module *, lumen_device_info *, uint32_t);
+int lumen_model_open_impl(const lumen_module *, const lumen_model_options *, lumen_model **,
+                          lumen_status *);
+void *lumen_model_release_impl(lumen_model *);
+void lumen_model_info_impl(const lumen_model *, lumen_model_info *);
+int lumen_level_info_impl(const lumen_model *, uint32_t, lumen_level_info *);
+void lumen_memory_info_impl(const lumen_model *, lumen_memory_info *);
+
+/* executor.c */
+lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *status);
+
+#endif

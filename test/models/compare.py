@@ -1,0 +1,164 @@
+"""Compares compiled models with ONNX Runtime.
+
+compare.py NAME|MODEL.onnx [--levels LEVELS] [--threads COUNTS] [--rtol R] [--atol A]
+
+Compiles the model once, runs it with lumen-run on random inputs at every level
+and thread count, and prints one row for each. Everything is made in a folder
+of its own that is removed at the end.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from models import MODELS, Model
+
+LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
+LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
+               "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
+               "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
+DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
+          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8,
+          "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_}
+
+
+def cpu_flags():
+    with open("/proc/cpuinfo") as cpuinfo:
+        return set(next((line for line in cpuinfo if line.startswith("flags")), "").split())
+
+
+def run(command, **options):
+    """Runs a program; its words are shown only when it fails."""
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\nexit status {result.returncode}\n{result.stdout}")
+    return result.stdout
+
+
+def random_inputs(session, model, seed):
+    rng = np.random.default_rng(seed)
+    feed = {}
+    for value in session.get_inputs():
+        shape = model.shapes.get(value.name, value.shape)
+        dtype = DTYPES[value.type]
+        if np.issubdtype(dtype, np.floating):
+            feed[value.name] = rng.standard_normal(shape).astype(dtype)
+        elif dtype is np.bool_:
+            feed[value.name] = rng.integers(0, 2, shape).astype(dtype)
+        else:
+            low, high = model.ranges.get(value.name, (0, 10))
+            feed[value.name] = rng.integers(low, high, shape).astype(dtype)
+    return feed
+
+
+def reference(path, model, seed):
+    """Inputs, and what ONNX Runtime makes of them, by name."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    feed = random_inputs(session, model, seed)
+    names = [value.name for value in session.get_outputs()]
+    return feed, dict(zip(names, session.run(names, feed)))
+
+
+def output_file(folder, name):
+    return folder / (name.replace("/", "_") + ".npy")
+
+
+def errors(actual, expected, rtol, atol):
+    """Largest absolute and relative error, and whether all elements agree."""
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        sys.exit(f"output is {actual.dtype} {actual.shape}, ONNX Runtime's {expected.dtype}"
+                 f" {expected.shape}")
+    if not np.issubdtype(expected.dtype, np.inexact):
+        wrong = np.count_nonzero(actual != expected)
+        return float(wrong), float(wrong), wrong == 0
+    expected, actual = expected.astype(np.float64), actual.astype(np.float64)
+    if not np.isfinite(expected).all():
+        sys.exit("ONNX Runtime's answer is not finite: this comparison would mean nothing")
+    # Probabilities of a thousand classes are far below one: there, an absolute
+    # tolerance made for values near one would accept anything.
+    atol = atol * min(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    distance = np.abs(actual - expected)
+    relative = distance / np.maximum(np.abs(expected), max(atol, 1e-30))
+    agree = bool(np.all(distance <= atol + rtol * np.abs(expected)))  # false for NaN
+    return float(np.max(distance, initial=0)), float(np.max(relative, initial=0)), agree
+
+
+def compare(name, model, args, folder):
+    path = folder / "model.onnx"
+    model.make(path)
+    feed, expected = reference(path, model, args.seed)
+    inputs = []
+    for index, (input_name, value) in enumerate(feed.items()):
+        np.save(folder / f"input{index}.npy", value)
+        inputs += ["--input", f"{input_name}=@{folder}/input{index}.npy"]
+
+    levels = [LEVELS.get(level, level) for level in args.levels.split(",")]
+    artifact = folder / "model.so"
+    run(["lumenc", path, "-o", artifact, f"--target=cpu:{'+'.join(levels)}",
+         *model.bindings, *args.flags])
+    path.unlink()
+
+    rows = []
+    have = cpu_flags()
+    for level in levels:
+        for threads in args.threads.split(","):
+            row = {"model": name, "level": level, "threads": int(threads)}
+            rows.append(row)
+            missing = sorted(LEVEL_FLAGS[level] - have)
+            if missing:
+                row.update(result="skipped", reason=f"this CPU has no {missing[0]}")
+                continue
+            outputs = folder / f"{level}-{threads}"
+            outputs.mkdir()
+            run(["lumen-run", artifact, *inputs, "--threads", threads, "--save-outputs", outputs],
+                env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+            worst = [errors(np.load(output_file(outputs, output)), value, args.rtol, args.atol)
+                     for output, value in expected.items()]
+            row.update(max_abs=max(w[0] for w in worst), max_rel=max(w[1] for w in worst),
+                       result="ok" if all(w[2] for w in worst) else "WRONG")
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares compiled models with ONNX Runtime.")
+    parser.add_argument("model", help="a name of models.py, or an ONNX file")
+    parser.add_argument("--levels", default="v3,v4")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rtol", type=float, default=1e-3)
+    parser.add_argument("--atol", type=float, default=1e-4,
+                        help="scaled down by the largest output where that is below one")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("flags", nargs="*", metavar="LUMENC_FLAG", help="after --, for lumenc")
+    args = parser.parse_args()
+
+    if args.model in MODELS:
+        model = MODELS[args.model]
+    else:
+        model = Model(lambda path: shutil.copyfile(args.model, path))
+    with tempfile.TemporaryDirectory(prefix="lumen-compare-") as folder:
+        rows = compare(args.model, model, args, Path(folder))
+
+    for row in rows:
+        detail = (row["reason"] if row["result"] == "skipped" else
+                  f"max abs err {row['max_abs']:.2e}  max rel err {row['max_rel']:.2e}")
+        print(f"{row['model']:<20} {row['level']:<10} {row['threads']} threads  {detail}"
+              f"  {row['result']}")
+    if "LUMEN_RESULTS" in os.environ:
+        with open(os.environ["LUMEN_RESULTS"], "a") as results:
+            results.write("".join(json.dumps(row) + "\n" for row in rows))
+    sys.exit(any(row["result"] == "WRONG" for row in rows))
+
+
+if __name__ == "__main__":
+    main()

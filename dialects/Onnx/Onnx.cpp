@@ -57,7 +57,8 @@ LogicalResult OnnxDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                    return version && version.getType().isInteger(64) && version.getInt() > 0;
                  });
     if (!valid)
-      return op->emitOpError("attribute '") << name << "' must map domains to positive i64 versions";
+      return op->emitOpError("attribute '")
+             << name << "' must map domains to positive i64 versions";
     return success();
   }
   if (name == getParametersAttrName()) {

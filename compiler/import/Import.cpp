@@ -1,0 +1,106 @@
+//===- Import.cpp - reads a model file ------------------------------------===//
+
+#include "compiler/import/Import.h"
+
+#include "compiler/import/Graph.h"
+#include "compiler/import/Schema.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+
+namespace lumen {
+
+/// Names the parts of the model that this version must not pass over.
+static void checkModel(const ::onnx::ModelProto &model, Diagnostics &diagnostics) {
+  // Operator sets came with 3.
+  constexpr int64_t kOldest = 3, kNewest = ::onnx::IR_VERSION;
+  if (!model.has_ir_version())
+    diagnostics.error("the model has no IR version");
+  else if (model.ir_version() < kOldest || model.ir_version() > kNewest)
+    diagnostics.error("the model has IR version " + Twine(model.ir_version()) + ", expected " +
+                      Twine(kOldest) + " to " + Twine(kNewest));
+}
+
+/// Why a file is not a model; an empty string when it may be one.
+static std::string parse(StringRef file, ::onnx::ModelProto &model) {
+  if (file.empty())
+    return "the file is empty";
+  llvm::Expected<std::string> skeleton = wire::cut(file, modelSchema());
+  if (!skeleton)
+    return llvm::toString(skeleton.takeError());
+  // The walk has checked everything that protobuf checks, and protobuf would
+  // write to stderr by itself.
+  google::protobuf::LogSilencer silencer;
+  if (!model.ParseFromArray(skeleton->data(), int(skeleton->size())))
+    return "the message cannot be parsed";
+  if (!model.has_graph())
+    return "it has no graph";
+  return "";
+}
+
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::MemoryBuffer> buffer,
+                                 StringRef path, const ImportOptions &options,
+                                 Diagnostics &diagnostics) {
+  size_t errorsBefore = diagnostics.errors();
+  StringRef file = buffer->getBuffer();
+  ::onnx::ModelProto model;
+  std::string fault = parse(file, model);
+  if (!fault.empty()) {
+    diagnostics.error("not an ONNX model: " + fault);
+    return {};
+  }
+  checkModel(model, diagnostics);
+
+  context.loadDialect<func::FuncDialect, LumenDialect, onnx::OnnxDialect>();
+  uint64_t fileBlob = context.getLoadedDialect<LumenDialect>()->getBlobs().add(std::move(buffer));
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  Builder builder(&context);
+  (*module)->setAttr("lumen.name", builder.getStringAttr(model.graph().name()));
+  std::array<uint8_t, 32> hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(file));
+  (*module)->setAttr("lumen.source_hash",
+                     builder.getStringAttr(llvm::toHex(hash, /*LowerCase=*/true)));
+
+  Symbols symbols;
+  TensorReader tensors(&context, path, file, fileBlob, diagnostics);
+  GraphBuilder graph(*module, model, symbols, tensors, diagnostics);
+  graph.buildFunctions();
+  graph.buildMain(options);
+  if (diagnostics.errors() != errorsBefore)
+    return {};
+
+  DiagnosticCapture capture(&context, diagnostics);
+  if (failed(verify(*module))) {
+    if (diagnostics.errors() == errorsBefore)
+      diagnostics.error("the imported graph is not valid");
+    return {};
+  }
+  return module;
+}
+
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options,
+                                 Diagnostics &diagnostics) {
+  // A directory or a pipe would fail in ways that name neither.
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status)) {
+    diagnostics.error(error.message());
+    return {};
+  }
+  if (!llvm::sys::fs::is_regular_file(status)) {
+    diagnostics.error("is not a regular file");
+    return {};
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    diagnostics.error(buffer.getError().message());
+    return {};
+  }
+  return importOnnx(context, std::move(*buffer), path, options, diagnostics);
+}
+
+} // namespace lumen

@@ -1,0 +1,91 @@
+//===- Types.h - ONNX types and symbolic sizes -------------------*- C++ -*-===//
+#ifndef LUMEN_COMPILER_IMPORT_TYPES_H
+#define LUMEN_COMPILER_IMPORT_TYPES_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/Schema.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <map>
+#include <optional>
+
+namespace lumen {
+
+/// The field of TensorProto that holds a type's elements when they are not raw.
+enum class TypedData { Float, Int32, Int64, Double, Uint64, String };
+
+/// One row per TensorProto.DataType.
+struct ElementKind {
+  int32_t code;
+  const char *name; ///< as in the IR: "f32"
+  unsigned bits;    ///< of one element in raw data; 0 for strings
+  TypedData typedData;
+  mlir::Type (*type)(mlir::MLIRContext *);
+};
+
+/// Null for an unknown code.
+const ElementKind *findElementKind(int32_t code);
+
+/// "1x3x?x4", "scalar".
+std::string shapeString(llvm::ArrayRef<int64_t> shape);
+
+/// The number of elements; nothing where a size is negative or the tensor would
+/// not fit into the address space.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
+
+/// Sizes of named dimensions that the user gave.
+class Symbols {
+public:
+  /// Takes the user's sizes over for the `inputs` of a graph. Reports names that
+  /// the model does not have and sizes that contradict it.
+  void bind(llvm::ArrayRef<const ::onnx::ValueInfoProto *> inputs, const ImportOptions &options,
+            Diagnostics &diagnostics);
+
+  /// The expression of a dimension of value `value` after binding; nothing for
+  /// a negative size.
+  std::optional<std::string> resolve(const ::onnx::TensorShapeProto::Dimension &dim,
+                                     llvm::StringRef value, int axis) const;
+
+  /// The whole shape that the user gave to an input, if any.
+  const llvm::SmallVector<int64_t> *givenShape(llvm::StringRef input) const;
+
+private:
+  void bindShape(const ::onnx::ValueInfoProto &input, llvm::ArrayRef<int64_t> shape,
+                 Diagnostics &diagnostics);
+
+  std::map<std::string, int64_t, std::less<>> sizes;
+  llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
+};
+
+class TypeReader {
+public:
+  TypeReader(mlir::MLIRContext *context, const Symbols &symbols, Diagnostics &diagnostics)
+      : context(context), symbols(symbols), diagnostics(diagnostics) {}
+
+  /// The type of an input or output of the graph, with the sizes that the file
+  /// tells; null after an error. `what` is for messages: "input 'x'".
+  mlir::Type signature(const ::onnx::ValueInfoProto &value, const llvm::Twine &what);
+
+  /// What the file tells of a value inside a graph: its shape is left to
+  /// inference.
+  mlir::Type hint(const ::onnx::ValueInfoProto &value);
+
+  /// A type in an attribute; null after an error.
+  mlir::Type type(const ::onnx::TypeProto &proto, const llvm::Twine &what);
+
+private:
+  enum class Shapes { Keep, Drop };
+  mlir::Type convert(const ::onnx::TypeProto &proto, llvm::StringRef value, const llvm::Twine &what,
+                     Shapes shapes, bool outermost);
+  mlir::Type tensor(int32_t elementCode, const ::onnx::TensorShapeProto *shape,
+                    llvm::StringRef value, const llvm::Twine &what, Shapes shapes, bool outermost);
+
+  mlir::MLIRContext *context;
+  const Symbols &symbols;
+  Diagnostics &diagnostics;
+};
+
+} // namespace lumen
+
+#endif // LUMEN_COMPILER_IMPORT_TYPES_H

@@ -13,7 +13,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.lumen_binary_dir, "test")
 
 # A test that hangs must not hold the others up. Whole models take longer.
-lit_config.maxIndividualTestTime = 900
+config.maxIndividualTestTime = 900
 
 tier = lit_config.params.get("tier", "ci")
 if tier == "full":

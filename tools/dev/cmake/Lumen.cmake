@@ -15,8 +15,9 @@ add_library(lumen-options INTERFACE)
 target_include_directories(lumen-options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 target_include_directories(lumen-options SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS} ${LLD_INCLUDE_DIRS})
+# Deprecations: libstdc++ 12's own stable_sort uses what it deprecates.
 target_compile_options(lumen-options INTERFACE
-  -Wall -Wextra -Wno-unused-parameter $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
+  -Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
 target_compile_definitions(lumen-options INTERFACE LUMEN_VERSION="${PROJECT_VERSION}")
 
 # MLIR headers are most of a file's compile time: one precompiled header serves

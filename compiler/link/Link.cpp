@@ -1,0 +1,263 @@
+//===- Link.cpp - objects, tables and weights to one artifact -------------===//
+
+#include "compiler/link/Link.h"
+
+#include "compiler/link/Embedded.h"
+#include "compiler/link/Files.h"
+#include "compiler/link/Header.h"
+#include "compiler/link/Linker.h"
+#include "compiler/link/Tables.h"
+#include "compiler/link/WeightsObject.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA1.h"
+
+#include <deque>
+
+using namespace llvm;
+
+namespace lumen::link {
+
+Expected<std::string> sanitizeName(StringRef name) {
+  std::string result;
+  for (char c : name)
+    result.push_back(isAlnum(c) ? c : '_');
+  if (none_of(name, isAlnum))
+    return createStringError("model name '" + name +
+                             "' has no letter or digit, expected one such as 'my_model'");
+  if (isDigit(result.front()))
+    result.insert(0, "model_");
+  // The header's functions would have names of lumen.h.
+  if (result == "lumen")
+    result += "_model";
+  return result;
+}
+
+namespace {
+
+/// One run of the linking stage.
+class Link {
+public:
+  Link(const ModelTables &tables, ArrayRef<MemoryBufferRef> objects, const Weights &weights,
+       const LinkOptions &options)
+      : tables(tables), objects(objects), weights(weights), options(options) {}
+
+  Error run();
+
+private:
+  bool weightsInside() const { return weights.size && !options.weightsInFile; }
+  std::string beside(const Twine &fileName) const;
+
+  /// A file for the linker to read, beside the output.
+  Expected<std::string> input(StringRef contents);
+  Error prepareObjects(const WeightsPlace &place);
+  Error linkShared(PendingFile &artifact);
+  Error linkRelocatable(PendingFile &artifact);
+  Error wrapInArchive(PendingFile &artifact);
+  Error addHeaders();
+  Error addOutput(const std::string &path, function_ref<void(raw_fd_ostream &)> fill);
+
+  const ModelTables &tables;
+  ArrayRef<MemoryBufferRef> objects;
+  const Weights &weights;
+  const LinkOptions &options;
+
+  std::string objectsArchive, runtimeArchive, builtinsArchive; // paths
+  std::string buildId;
+  std::deque<PendingFile> inputs;
+  std::vector<PendingFile> outputs; // in order of appearance, the artifact last
+};
+
+} // namespace
+
+std::string Link::beside(const Twine &fileName) const {
+  SmallString<128> path = sys::path::parent_path(options.output);
+  sys::path::append(path, fileName);
+  return path.str().str();
+}
+
+Expected<std::string> Link::input(StringRef contents) {
+  Expected<PendingFile> file = PendingFile::create(options.output);
+  if (!file)
+    return file.takeError();
+  if (Error error = file->write([&](raw_fd_ostream &stream) { stream << contents; }))
+    return error;
+  inputs.push_back(std::move(*file));
+  return inputs.back().path().str();
+}
+
+Error Link::addOutput(const std::string &path, function_ref<void(raw_fd_ostream &)> fill) {
+  Expected<PendingFile> file = PendingFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (Error error = file->write(fill))
+    return error;
+  outputs.push_back(std::move(*file));
+  return Error::success();
+}
+
+Error Link::prepareObjects(const WeightsPlace &place) {
+  Expected<SmallVector<char, 0>> tablesObject = compileTables(tables, place);
+  if (!tablesObject)
+    return tablesObject.takeError();
+  SmallVector<char, 0> weightsObject;
+  if (weightsInside())
+    weightsObject = reserveWeights(place.symbol, weights.size);
+
+  // One archive instead of a file per object: a large model has thousands.
+  std::vector<MemoryBufferRef> all = {
+      {StringRef(tablesObject->data(), tablesObject->size()), "tables.o"}};
+  if (weightsInside())
+    all.push_back({StringRef(weightsObject.data(), weightsObject.size()), "weights.o"});
+  append_range(all, objects);
+
+  SHA1 hash;
+  std::vector<NewArchiveMember> members;
+  for (auto [i, object] : enumerate(all)) {
+    hash.update(object.getBuffer());
+    members.emplace_back(object);
+  }
+  auto archive = writeArchiveToBuffer(members, SymtabWritingMode::NoSymtab, object::Archive::K_GNU,
+                                      /*Deterministic=*/true,
+                                      /*Thin=*/false);
+  if (!archive)
+    return archive.takeError();
+  // The weights themselves are named by the source's hash inside the tables.
+  // Hashing gigabytes would cost more than all the rest.
+  buildId = "0x" + toHex(hash.final(), /*LowerCase=*/true);
+
+  struct {
+    std::string &path;
+    StringRef contents;
+  } files[] = {{objectsArchive, (*archive)->getBuffer()},
+               {runtimeArchive, embedded::runtimeArchive()},
+               {builtinsArchive, embedded::builtinsArchive()}};
+  for (auto &file : files) {
+    Expected<std::string> path = input(file.contents);
+    if (!path)
+      return path.takeError();
+    file.path = *path;
+  }
+  return Error::success();
+}
+
+Error Link::linkShared(PendingFile &artifact) {
+  Expected<std::string> libc = input(embedded::libcInterface());
+  if (!libc)
+    return libc.takeError();
+  Expected<std::string> libm = input(embedded::libmInterface());
+  if (!libm)
+    return libm.takeError();
+  Expected<std::string> exports =
+      input("{ global: " + moduleSymbol(tables.name) + "; local: *; };\n");
+  if (!exports)
+    return exports.takeError();
+
+  std::vector<std::string> arguments = {
+      "-shared", "-o", artifact.path().str(), "-soname=" + tables.name + ".so",
+      "--version-script=" + *exports, "--hash-style=gnu", "--build-id=" + buildId, "-O1",
+      "--gc-sections", "-zdefs", "-zrelro", "-znow", "-znoexecstack",
+      // Behind everything else and in a segment of its own, as `fillWeights` expects.
+      "-zlrodata-after-bss"};
+  if (!options.keepSymbols)
+    arguments.push_back("--strip-all");
+  if (options.threads)
+    arguments.push_back("--threads=" + std::to_string(options.threads));
+  arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",
+                                     runtimeArchive, builtinsArchive, "--as-needed", *libc, *libm});
+  return runLinker(arguments);
+}
+
+Error Link::linkRelocatable(PendingFile &artifact) {
+  std::vector<std::string> arguments = {"-r", "-o", artifact.path().str()};
+  if (options.threads)
+    arguments.push_back("--threads=" + std::to_string(options.threads));
+  arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",
+                                     runtimeArchive, builtinsArchive});
+  if (Error error = runLinker(arguments))
+    return error;
+  Expected<SmallVector<char, 0>> object =
+      localizeSymbols(artifact.path(), moduleSymbol(tables.name), options.keepSymbols);
+  if (!object)
+    return object.takeError();
+  return artifact.write(
+      [&](raw_fd_ostream &stream) { stream.write(object->data(), object->size()); });
+}
+
+Error Link::wrapInArchive(PendingFile &artifact) {
+  auto object = MemoryBuffer::getFile(artifact.path(), /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
+  if (!object)
+    return errorCodeToError(object.getError());
+  std::string member = tables.name + ".o";
+  NewArchiveMember members[] = {NewArchiveMember(MemoryBufferRef((*object)->getBuffer(), member))};
+  // Writes beside the path and renames, so it may read the file it replaces.
+  return cannotWrite(options.output,
+                     writeArchive(artifact.path(), members, SymtabWritingMode::NormalSymtab,
+                                  object::Archive::K_GNU, /*Deterministic=*/true,
+                                  /*Thin=*/false));
+}
+
+Error Link::addHeaders() {
+  std::string stem = sys::path::stem(options.output).str();
+  if (stem == "lumen")
+    return createStringError("cannot write '" + options.output +
+                             "': its header would replace lumen.h, expected another name");
+  std::string text = modelHeader(tables, sys::path::filename(options.output));
+  if (Error error = addOutput(beside(stem + ".h"), [&](raw_fd_ostream &s) { s << text; }))
+    return error;
+  std::string path = beside("lumen.h");
+  auto present = MemoryBuffer::getFile(path);
+  if (present && (*present)->getBuffer() == embedded::userHeader())
+    return Error::success();
+  return addOutput(path, [&](raw_fd_ostream &stream) { stream << embedded::userHeader(); });
+}
+
+Error Link::run() {
+  assert(sanitizeName(tables.name).get() == tables.name && "model name is no identifier");
+  WeightsPlace place;
+  place.size = weights.size;
+  if (weightsInside())
+    place.symbol = "lumen_weights";
+  else if (weights.size)
+    place.file = tables.name + ".weights";
+
+  Expected<PendingFile> artifact = PendingFile::create(options.output);
+  if (!artifact)
+    return artifact.takeError();
+  if (Error error = prepareObjects(place))
+    return error;
+  if (Error error =
+          options.emit == Emit::SharedObject ? linkShared(*artifact) : linkRelocatable(*artifact))
+    return error;
+  if (weightsInside())
+    if (Error error = cannotWrite(options.output, fillWeights(artifact->path(), weights)))
+      return error;
+  if (options.emit == Emit::StaticLibrary)
+    if (Error error = wrapInArchive(*artifact))
+      return error;
+
+  if (!place.file.empty())
+    if (Error error = addOutput(beside(place.file),
+                                [&](raw_fd_ostream &stream) { writeWeights(stream, weights); }))
+      return error;
+  if (options.writeHeaders)
+    if (Error error = addHeaders())
+      return error;
+  outputs.push_back(std::move(*artifact));
+  for (PendingFile &output : outputs)
+    if (Error error = output.keep())
+      return error;
+  return Error::success();
+}
+
+Error linkModel(const ModelTables &tables, ArrayRef<MemoryBufferRef> objects,
+                const Weights &weights, const LinkOptions &options) {
+  return Link(tables, objects, weights, options).run();
+}
+
+} // namespace lumen::link

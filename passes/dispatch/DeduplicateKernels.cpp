@@ -21,8 +21,8 @@ std::string signatureOf(KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream os(text);
   kernel->print(os, OpPrintingFlags().useLocalScope());
-  size_t name = text.find(kernel.getSymName());
-  return text.erase(name, kernel.getSymName().size());
+  size_t name = text.find('@');
+  return text.erase(name, text.find('(', name) - name);
 }
 
 struct DeduplicateKernelsPass : lumen::impl::DeduplicateKernelsBase<DeduplicateKernelsPass> {

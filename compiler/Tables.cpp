@@ -1,0 +1,179 @@
+//===- Tables.cpp - a planned module as the runtime's tables --------------===//
+
+#include "compiler/Tables.h"
+
+#include "compiler/Diagnostics.h"
+#include "passes/memory/Weights.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::dispatch;
+
+static lumen_abi_dtype dtypeOf(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1: return LUMEN_ABI_BOOL;
+    case 2: return isUnsigned ? LUMEN_ABI_U2 : LUMEN_ABI_I2;
+    case 4: return isUnsigned ? LUMEN_ABI_U4 : LUMEN_ABI_I4;
+    case 8: return isUnsigned ? LUMEN_ABI_U8 : LUMEN_ABI_I8;
+    case 16: return isUnsigned ? LUMEN_ABI_U16 : LUMEN_ABI_I16;
+    case 32: return isUnsigned ? LUMEN_ABI_U32 : LUMEN_ABI_I32;
+    default: return isUnsigned ? LUMEN_ABI_U64 : LUMEN_ABI_I64;
+    }
+  }
+  return llvm::TypeSwitch<Type, lumen_abi_dtype>(type)
+      .Case<Float64Type>([](auto) { return LUMEN_ABI_F64; })
+      .Case<Float16Type>([](auto) { return LUMEN_ABI_F16; })
+      .Case<BFloat16Type>([](auto) { return LUMEN_ABI_BF16; })
+      .Case<Float8E4M3FNType>([](auto) { return LUMEN_ABI_F8E4M3FN; })
+      .Case<Float8E4M3FNUZType>([](auto) { return LUMEN_ABI_F8E4M3FNUZ; })
+      .Case<Float8E5M2Type>([](auto) { return LUMEN_ABI_F8E5M2; })
+      .Case<Float8E5M2FNUZType>([](auto) { return LUMEN_ABI_F8E5M2FNUZ; })
+      .Case<Float8E8M0FNUType>([](auto) { return LUMEN_ABI_F8E8M0; })
+      .Case<Float4E2M1FNType>([](auto) { return LUMEN_ABI_F4E2M1; })
+      .Case<ComplexType>([](ComplexType type) {
+        return type.getElementType().isF64() ? LUMEN_ABI_C128 : LUMEN_ABI_C64;
+      })
+      .Default([](auto) { return LUMEN_ABI_F32; });
+}
+
+static link::Value describeValue(RankedTensorType type, DictionaryAttr attrs, StringRef fallback) {
+  link::Value value;
+  auto name = attrs ? attrs.getAs<StringAttr>("onnx.name") : nullptr;
+  value.name = name ? name.str() : fallback.str();
+  value.dtype = dtypeOf(type.getElementType());
+  value.dims.emplace();
+  for (int64_t extent : type.getShape())
+    value.dims->push_back({extent, extent, ""});
+  return value;
+}
+
+/// Multiplications and additions of a kernel, for reports.
+static uint64_t flopsOf(KernelOp kernel) {
+  uint64_t flops = 0;
+  auto elements = [](Value value) {
+    return static_cast<uint64_t>(cast<RankedTensorType>(value.getType()).getNumElements());
+  };
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    uint64_t perElement =
+        llvm::TypeSwitch<Operation *, uint64_t>(&op)
+            .Case<ContractOp>([](ContractOp op) {
+              auto lhs = cast<RankedTensorType>(op.getLhs().getType()).getShape();
+              return 2 * lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
+            })
+            .Case<ConvOp>([](ConvOp op) {
+              uint64_t taps = 1;
+              for (int64_t extent : op.getWindow())
+                taps *= extent;
+              return 2 * taps * op.getChannels() / op.getGroups();
+            })
+            .Case<WindowOp>([](WindowOp op) {
+              uint64_t taps = 1;
+              for (int64_t extent : op.getWindow())
+                taps *= extent;
+              return taps;
+            })
+            .Case<ReduceOp, ConstantOp, BroadcastOp, IotaOp>([](auto) { return 0; })
+            .Default([](Operation *op) {
+              return cast<LumenOpInterface>(op).getFamily() == Family::Movement ? 0 : 1;
+            });
+    flops += perElement * elements(op.getResult(0));
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      flops += elements(reduce.getOperand());
+  }
+  return flops;
+}
+
+link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Target &target,
+                                     const KernelCode &code) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto number = [&](StringRef attr) {
+    return static_cast<uint64_t>(module->getAttrOfType<IntegerAttr>(attr).getInt());
+  };
+  link::ModelTables tables;
+  tables.name = name.str();
+  tables.producer = "lumenc " LUMEN_VERSION;
+  if (auto hash = module->getAttrOfType<StringAttr>("lumen.source_hash"))
+    tables.sourceHash = hash.str();
+  tables.arenaSize = number("lumen.arena_size");
+  tables.arenaLowerBound = number("lumen.arena_lower_bound");
+  tables.bytesWithoutSharing = number("lumen.bytes_without_sharing");
+
+  for (auto [i, type] : llvm::enumerate(main.getArgumentTypes()))
+    tables.inputs.push_back(describeValue(cast<RankedTensorType>(type), main.getArgAttrDict(i),
+                                          "input" + std::to_string(i)));
+  auto resultTypes = main->getAttrOfType<ArrayAttr>("lumen.result_types");
+  auto resultAttrs = main->getAttrOfType<ArrayAttr>("lumen.result_attrs");
+  for (auto [i, type] : llvm::enumerate(resultTypes.getAsValueRange<TypeAttr>()))
+    tables.outputs.push_back(describeValue(cast<RankedTensorType>(type),
+                                           cast<DictionaryAttr>(resultAttrs[i]),
+                                           "output" + std::to_string(i)));
+
+  for (const Level &level : target.getLevels())
+    tables.levels.push_back({level.name, static_cast<lumen_abi_target>(level.target), level.features});
+
+  llvm::StringMap<uint32_t> kernelIndex;
+  SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    kernelIndex[kernel.getSymName()] = i;
+    link::Kernel entry;
+    entry.name = kernel.getSymName().str();
+    entry.numArgs = kernel.getArgumentTypes().size() + kernel.getResultTypes().size();
+    for (auto [l, level] : llvm::enumerate(target.getLevels())) {
+      const LaunchShape &shape = code.shapes[l][i];
+      link::Variant variant;
+      variant.level = l;
+      variant.symbol = entry.name + "." + level.name;
+      variant.grid = shape.grid;
+      variant.grain = shape.grain;
+      variant.scratchSize = shape.scratchSize;
+      entry.variants.push_back(std::move(variant));
+    }
+    tables.kernels.push_back(std::move(entry));
+  }
+
+  DenseMap<Value, uint32_t> bufferIndex;
+  for (Operation &op : main.getBody().front()) {
+    if (auto buffer = dyn_cast<BufferOp>(op)) {
+      bufferIndex[buffer] = tables.buffers.size();
+      tables.buffers.push_back({static_cast<uint32_t>(buffer.getRegion()),
+                                static_cast<uint32_t>(buffer.getIndex()),
+                                static_cast<uint64_t>(buffer.getOffset()),
+                                static_cast<uint64_t>(buffer.getSize())});
+    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
+      link::Launch entry;
+      entry.kernel = kernelIndex.lookup(launch.getKernel());
+      entry.affinity = static_cast<lumen_abi_affinity>(launch.getAffinity());
+      entry.firstArg = tables.argBuffers.size();
+      entry.numOutputs = launch.getOuts().size();
+      entry.nodes = describe(launch.getLoc());
+      entry.flops = flopsOf(kernels[entry.kernel]);
+      for (Value value : launch->getOperands()) {
+        uint32_t index = bufferIndex.lookup(value);
+        tables.argBuffers.push_back(index);
+        entry.bytes += tables.buffers[index].size;
+      }
+      tables.launches.push_back(std::move(entry));
+    }
+  }
+  return tables;
+}
+
+link::Weights lumen::buildWeights(ModuleOp module,
+                                  std::vector<SmallVector<char, 0>> &storage) {
+  BlobTable &blobs = module.getContext()->getLoadedDialect<LumenDialect>()->getBlobs();
+  link::Weights weights;
+  auto table = WeightTable::fromAttribute(module->getAttr("lumen.weights"));
+  storage.resize(table.size());
+  for (auto [i, weight] : llvm::enumerate(table)) {
+    ArrayRef<char> bytes = constantBytes(weight.value, blobs, storage[i]);
+    weights.pieces.push_back({static_cast<uint64_t>(weight.offset), bytes});
+    weights.size = weight.offset + bytes.size();
+  }
+  return weights;
+}

@@ -1,0 +1,27 @@
+//===- Tables.h - a planned module as the runtime's tables -------*- C++ -*-===//
+#ifndef LUMEN_COMPILER_TABLES_H
+#define LUMEN_COMPILER_TABLES_H
+
+#include "compiler/KernelCompilation.h"
+#include "compiler/link/Link.h"
+
+namespace lumen {
+
+/// Describes `module`, as it is after the stage `memory`, in the terms of
+/// lumen_abi.h. `code` holds the launch shapes of its kernels.
+link::ModelTables buildTables(mlir::ModuleOp module, llvm::StringRef name, const Target &target,
+                              const KernelCode &code);
+
+/// The constants of `module`. Bytes that lie nowhere in memory yet (splats) are
+/// made in `storage`, which must outlive the result.
+link::Weights buildWeights(mlir::ModuleOp module,
+                           std::vector<llvm::SmallVector<char, 0>> &storage);
+
+/// Writes --memory-report: every buffer of the arena with its live range, the
+/// totals, and the scratch of each kernel.
+void writeMemoryReport(mlir::ModuleOp module, const link::ModelTables &tables,
+                       llvm::raw_ostream &os);
+
+} // namespace lumen
+
+#endif // LUMEN_COMPILER_TABLES_H

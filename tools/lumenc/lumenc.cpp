@@ -1,0 +1,172 @@
+//===- lumenc.cpp - the compiler driver -----------------------------------===//
+//
+// Exit codes: 0 the artifact was written (or --check found nothing), 1 the model
+// cannot be compiled, 2 the command line is wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Compiler.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+using llvm::StringRef;
+
+static cl::OptionCategory category("lumenc");
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("Artifact to write (default: the model's name with the form's suffix)"),
+                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<char> optLevel("O", cl::desc("Optimisation level of the kernels, 0 to 3 (default 3)"), cl::Prefix, cl::init('3'),
+                              cl::value_desc("level"), cl::cat(category));
+static cl::opt<std::string> emit("emit", cl::desc("What to write: so (default), obj, lib, llvm, asm, or a stage: onnx, lumen, graph, dispatch, memory"),
+                                 cl::value_desc("form"), cl::init("so"), cl::cat(category));
+static cl::opt<std::string> target("target", cl::desc("Device and its levels: cpu[:LEVEL+LEVEL|:native] (default cpu)"),
+                                   cl::value_desc("target"), cl::init("cpu"), cl::cat(category));
+static cl::list<std::string> shapes("shape", cl::desc("Shape of an input: NAME=1x3x224x224"), cl::value_desc("NAME=DIMS"), cl::cat(category));
+static cl::list<std::string> dims("dim", cl::desc("Size of a symbolic dimension: batch=8"), cl::value_desc("SYMBOL=N"), cl::cat(category));
+static cl::opt<std::string> name("name", cl::desc("Name of the model in symbols and the header (default: from the output)"), cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> weights("weights", cl::desc("Where constants go: embed (default) or file"), cl::value_desc("place"), cl::init("embed"), cl::cat(category));
+static cl::opt<std::string> memoryReport("memory-report", cl::desc("Write the memory plan as JSON"), cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string> dumpStages("dump-stages", cl::desc("Write the module after each stage into this folder"), cl::value_desc("folder"), cl::cat(category));
+static cl::opt<std::string> stopAfter("stop-after", cl::desc("Stop after this stage"), cl::value_desc("stage"), cl::cat(category));
+static cl::opt<bool> check("check", cl::desc("Say whether the model compiles; write nothing"), cl::cat(category));
+static cl::opt<bool> timing("timing", cl::desc("Print the time of each step"), cl::cat(category));
+static cl::opt<unsigned> jobs("j", cl::desc("Threads of the compiler (default: one per core)"), cl::Prefix, cl::value_desc("n"), cl::init(0), cl::cat(category));
+
+namespace {
+
+constexpr int kUsage = 2;
+
+bool usage(const llvm::Twine &text) {
+  llvm::errs() << "lumenc: " << text << "\n";
+  return false;
+}
+
+bool parseSize(StringRef text, int64_t &size) { return !text.getAsInteger(10, size) && size >= 0; }
+
+bool parseShapes(lumen::ImportOptions &import) {
+  for (StringRef text : shapes) {
+    auto [inputName, extents] = text.rsplit('=');
+    auto &shape = import.shapes[inputName];
+    if (inputName.empty() || inputName.size() == text.size())
+      return usage("--shape " + text + ": expected NAME=1x3x224x224");
+    llvm::SmallVector<StringRef> parts;
+    if (!extents.empty())
+      extents.split(parts, 'x');
+    shape.clear();
+    for (StringRef part : parts)
+      if (!parseSize(part, shape.emplace_back()))
+        return usage("--shape " + text + ": '" + part + "' is not a size");
+  }
+  for (StringRef text : dims) {
+    auto [symbol, size] = text.rsplit('=');
+    if (symbol.empty() || symbol.size() == text.size())
+      return usage("--dim " + text + ": expected SYMBOL=N");
+    if (!parseSize(size, import.dims[symbol]))
+      return usage("--dim " + text + ": '" + size + "' is not a size");
+  }
+  return true;
+}
+
+/// The output's name when none was given, as compilers do: model.so here.
+std::string defaultOutput(StringRef form) {
+  StringRef suffix = llvm::StringSwitch<StringRef>(form)
+                         .Case("so", ".so")
+                         .Case("obj", ".o")
+                         .Case("lib", ".a")
+                         .Case("llvm", ".ll")
+                         .Case("asm", ".s")
+                         .Default(".mlir");
+  return (llvm::sys::path::stem(input) + suffix).str();
+}
+
+/// One line that is redrawn on a terminal; nothing elsewhere.
+class ProgressLine {
+public:
+  ~ProgressLine() { clear(); }
+  void show(StringRef step, unsigned number, unsigned total) {
+    if (!isTerminal)
+      return;
+    llvm::errs() << "\r\x1b[K[" << number + 1 << "/" << total << "] "
+                 << llvm::sys::path::filename(input) << ": " << step << " ";
+    shown = true;
+  }
+  void clear() {
+    if (shown)
+      llvm::errs() << "\r\x1b[K";
+    shown = false;
+  }
+
+private:
+  bool isTerminal = llvm::sys::Process::StandardErrIsDisplayed();
+  bool shown = false;
+};
+
+void printTiming(const lumen::CompileReport &report) {
+  double total = 0;
+  for (auto &step : report.steps)
+    total += step.seconds;
+  for (auto &step : report.steps)
+    llvm::errs() << llvm::format("%-10s %8.3f s %5.1f%%\n", step.name.c_str(), step.seconds,
+                                 100 * step.seconds / std::max(total, 1e-9));
+  llvm::errs() << llvm::format("%-10s %8.3f s\n", "total", total);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "lumenc " LUMEN_VERSION "\n"; });
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "compiles an ONNX model to a native shared object\n",
+                                   &llvm::errs()))
+    return kUsage;
+
+  lumen::CompileOptions options;
+  if (input.empty())
+    return usage("no model given; see lumenc --help"), kUsage;
+  if (optLevel < '0' || optLevel > '3')
+    return usage("-O" + llvm::Twine(optLevel.getValue()) + ": expected -O0, -O1, -O2 or -O3"), kUsage;
+  if (weights != "embed" && weights != "file")
+    return usage("--weights=" + weights + ": expected embed or file"), kUsage;
+  if (!parseShapes(options.import))
+    return kUsage;
+
+  options.input = input;
+  options.emit = emit;
+  options.output = output.empty() ? defaultOutput(emit) : output;
+  options.name = name;
+  options.target = target;
+  options.optLevel = optLevel - '0';
+  options.jobs = jobs;
+  options.weightsInFile = weights == "file";
+  options.checkOnly = check;
+  options.stopAfter = stopAfter;
+  options.memoryReport = memoryReport;
+  options.dumpStages = dumpStages;
+  ProgressLine progress;
+  options.progress = [&](StringRef step, unsigned number, unsigned total) {
+    progress.show(step, number, total);
+  };
+
+  lumen::Diagnostics diagnostics(input);
+  lumen::CompileReport report;
+  bool ok = lumen::compile(options, diagnostics, report);
+  progress.clear();
+  diagnostics.print(llvm::errs());
+  if (timing)
+    printTiming(report);
+  if (ok && check)
+    llvm::outs() << input << ": compiles\n";
+  return ok ? 0 : 1;
+}

@@ -64,6 +64,10 @@ public:
   /// The chosen levels, most demanding first.
   virtual llvm::ArrayRef<Level> getLevels() const = 0;
 
+  /// Loads into `context` what `compile` needs. Call it once per context, while
+  /// no other thread uses the context.
+  virtual void prepare(mlir::MLIRContext &context) const = 0;
+
   /// Compiles `kernels` for `level`. Thread-safe: called for different groups
   /// of kernels at once, in one MLIRContext. Emits diagnostics at the kernels'
   /// locations on failure.

@@ -45,6 +45,10 @@ public:
   /// Makes `value` come from a callback, e.g. the registers of a tile.
   void bindSource(mlir::Value value, Source source);
 
+  /// Makes `value` equal to `other`, of the same rank, at an index that differs
+  /// by `offset` along `dim`.
+  void bindShifted(mlir::Value value, mlir::Value other, int64_t dim, int64_t offset);
+
   /// The value at `position`: a scalar, or vector<lanes x T>. Booleans are i1,
   /// unsigned integers signless. Values already emitted at the same position in
   /// the same call are shared.
@@ -60,10 +64,32 @@ public:
   static mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Access &access,
                           const Position &position);
 
+  /// Where `value` lies in memory, or null.
+  const Access *findMemory(mlir::Value value) const;
+  bool isSource(mlir::Value value) const { return sources.contains(value); }
+  /// What `value` was bound to by bindShifted, or null.
+  mlir::Value findShifted(mlir::Value value) const { return shifts.lookup(value).other; }
+  /// A reshape of contiguous memory is memory again.
+  std::optional<Access> reshapedMemory(ReshapeOp op) const;
+
 private:
+  friend class ExpressionEmitter;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;
+  struct Shift {
+    mlir::Value other;
+    int64_t dim, offset;
+  };
+  llvm::DenseMap<mlir::Value, Shift> shifts;
 };
+
+/// Dimensions of a reshape's operand and result that hold the same elements,
+/// without unit dimensions, from the left.
+struct ReshapeGroup {
+  llvm::SmallVector<int64_t> from, to;
+};
+llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<int64_t> from,
+                                              llvm::ArrayRef<int64_t> to);
 
 /// The scalar function of an elementwise operation, at scalar or vector type.
 /// Unsigned and boolean semantics come from the op's tensor types.

@@ -58,6 +58,11 @@ struct CpuKernel {
   mlir::Value index(int64_t value);
 };
 
+/// memref<?xT> of `elements` elements over a bare pointer, in the descriptor
+/// form that lowering expects.
+mlir::Value memrefOfPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer,
+                            mlir::Type elementType, int64_t elements);
+
 /// Fills in the kernel's body. On failure a diagnostic was emitted.
 using KernelBuilder = mlir::FailureOr<LaunchShape> (*)(CpuKernel &);
 

@@ -1,0 +1,31 @@
+//===- Registry.cpp - the targets of this compiler ------------------------===//
+
+#include "codegen/Target.h"
+#include "codegen/cpu/CpuTarget.h"
+
+using namespace lumen;
+
+namespace {
+struct Row {
+  llvm::StringRef name;
+  std::unique_ptr<Target> (*create)();
+};
+} // namespace
+
+static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget}};
+
+llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {
+  static const auto names = [] {
+    std::array<llvm::StringRef, std::size(kTargets)> names;
+    llvm::transform(kTargets, names.begin(), [](const Row &row) { return row.name; });
+    return names;
+  }();
+  return names;
+}
+
+std::unique_ptr<Target> lumen::createTarget(llvm::StringRef name) {
+  for (const Row &row : kTargets)
+    if (row.name == name)
+      return row.create();
+  return nullptr;
+}

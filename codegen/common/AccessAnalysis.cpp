@@ -1,0 +1,219 @@
+//===- AccessAnalysis.cpp - how a loop nest reads its arguments -----------===//
+
+#include "codegen/common/AccessAnalysis.h"
+
+using namespace mlir;
+using namespace lumen;
+
+namespace {
+
+/// The index along one dimension of a value: a linear form over the dimensions
+/// of the iteration space. The constant part does not matter here.
+struct Form {
+  SmallVector<int64_t> factors;
+  bool bent = false;
+
+  bool operator==(const Form &other) const {
+    return factors == other.factors && bent == other.bent;
+  }
+};
+
+class Walker {
+public:
+  Walker(const Expression &expression, int64_t rank) : expression(expression), rank(rank) {
+    result.fixed.resize(rank);
+    result.bent.resize(rank);
+  }
+
+  void walk(Value value, ArrayRef<Form> forms);
+  Form zero() const { return {SmallVector<int64_t>(rank, 0), false}; }
+
+  AccessAnalysis result;
+
+private:
+  void walkReshape(ReshapeOp op, ArrayRef<Form> forms);
+  void read(Value value, const Access &access, ArrayRef<Form> forms);
+  void fix(const Form &form) {
+    for (int64_t i = 0; i < rank; ++i)
+      if (form.factors[i] != 0)
+        result.fixed.set(i);
+  }
+  /// Lanes along the dimensions of `form` do not stay on a straight row.
+  Form bend(const Form &form) {
+    fix(form);
+    for (int64_t i = 0; i < rank; ++i)
+      if (form.factors[i] != 0)
+        result.bent.set(i);
+    return {form.factors, true};
+  }
+
+  const Expression &expression;
+  int64_t rank;
+  DenseMap<Value, SmallVector<SmallVector<Form>, 1>> visited;
+};
+
+} // namespace
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// In additions; what matters is that a transcendental costs about twenty.
+static double costOf(Operation *op) {
+  if (auto unary = dyn_cast<UnaryOp>(op))
+    switch (unary.getKind()) {
+    case UnaryKind::Abs:
+    case UnaryKind::Neg:
+    case UnaryKind::Sign:
+    case UnaryKind::Relu:
+    case UnaryKind::Floor:
+    case UnaryKind::Ceil:
+    case UnaryKind::RoundEven:
+    case UnaryKind::Not:
+    case UnaryKind::IsNan:
+    case UnaryKind::IsInf:
+      return 1;
+    case UnaryKind::Reciprocal:
+    case UnaryKind::Sqrt:
+    case UnaryKind::Rsqrt:
+      return 6;
+    default:
+      return 20;
+    }
+  if (auto binary = dyn_cast<BinaryOp>(op))
+    return llvm::is_contained({BinaryKind::Div, BinaryKind::Rem, BinaryKind::Mod, BinaryKind::Pow},
+                              binary.getKind())
+               ? 20
+               : 1;
+  return 1;
+}
+
+void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
+  SmallVector<int64_t> strides(rank, 0);
+  for (auto [form, stride] : llvm::zip_equal(forms, access.strides))
+    for (int64_t i = 0; i < rank; ++i)
+      strides[i] += form.factors[i] * stride;
+  if (llvm::any_of(forms, [](const Form &form) { return form.bent; }))
+    return; // its dimensions are fixed and bent already
+  result.reads.push_back({value, access, std::move(strides)});
+}
+
+void Walker::walk(Value value, ArrayRef<Form> forms) {
+  auto &places = visited[value];
+  if (llvm::any_of(places, [&](const auto &place) { return llvm::equal(place, forms); }))
+    return;
+  places.push_back(llvm::to_vector(forms));
+  if (expression.isSource(value)) {
+    for (const Form &form : forms)
+      fix(form);
+    return;
+  }
+  if (const Access *access = expression.findMemory(value))
+    return read(value, *access, forms);
+  if (Value other = expression.findShifted(value))
+    return walk(other, forms);
+  Operation *op = value.getDefiningOp();
+  if (isa<ConstantOp>(op)) {
+    // A table is read by its dimensions; a splat needs none.
+    if (auto dense = cast<ConstantOp>(op).getValue(); !isa<SplatElementsAttr>(dense))
+      for (const Form &form : forms)
+        fix(form);
+    return;
+  }
+  result.operations += costOf(op);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](BroadcastOp op) {
+        SmallVector<Form> operand;
+        for (auto [i, dim] : llvm::enumerate(op.getDims()))
+          operand.push_back(tensorType(op.getOperand()).getDimSize(i) == 1 ? zero() : forms[dim]);
+        walk(op.getOperand(), operand);
+      })
+      .Case([&](IotaOp op) { fix(forms[op.getAxis()]); })
+      .Case([&](TransposeOp op) {
+        SmallVector<Form> operand(forms.size());
+        for (auto [i, dim] : llvm::enumerate(op.getPerm()))
+          operand[dim] = forms[i];
+        walk(op.getOperand(), operand);
+      })
+      .Case([&](ReshapeOp op) { walkReshape(op, forms); })
+      .Case([&](SliceOp op) {
+        SmallVector<Form> operand = llvm::to_vector(forms);
+        for (auto [form, stride] : llvm::zip_equal(operand, op.getStrides()))
+          for (int64_t &factor : form.factors)
+            factor *= stride;
+        walk(op.getOperand(), operand);
+      })
+      .Case([&](ConcatOp op) {
+        fix(forms[op.getAxis()]);
+        for (Value input : op.getInputs())
+          walk(input, forms);
+      })
+      .Case([&](PadOp op) {
+        SmallVector<Form> operand = llvm::to_vector(forms);
+        for (auto [i, form] : llvm::enumerate(operand)) {
+          if (op.getLow()[i] == 0 && op.getHigh()[i] == 0)
+            continue;
+          fix(form);
+          if (op.getKind() != PadKind::Constant)
+            form = bend(form);
+        }
+        walk(op.getOperand(), operand);
+        walk(op.getValue(), {});
+      })
+      .Case([&](GatherOp op) {
+        int64_t axis = op.getAxis(), count = tensorType(op.getIndices()).getRank();
+        Form picked = zero();
+        for (const Form &form : forms.slice(axis, count)) {
+          Form bentForm = bend(form);
+          for (int64_t i = 0; i < rank; ++i)
+            picked.factors[i] |= bentForm.factors[i] != 0;
+        }
+        picked.bent = true;
+        walk(op.getIndices(), forms.slice(axis, count));
+        SmallVector<Form> operand = llvm::to_vector(forms.take_front(axis));
+        operand.push_back(picked);
+        llvm::append_range(operand, forms.drop_front(axis + count));
+        walk(op.getOperand(), operand);
+      })
+      .Default([&](Operation *op) {
+        for (Value operand : op->getOperands())
+          walk(operand, forms);
+      });
+}
+
+void Walker::walkReshape(ReshapeOp op, ArrayRef<Form> forms) {
+  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  if (std::optional<Access> access = expression.reshapedMemory(op))
+    return read(op.getResult(), *access, forms);
+  // Groups with one operand dimension are linear; others need divisions.
+  SmallVector<Form> operand(from.getRank(), zero());
+  for (const ReshapeGroup &group : reshapeGroups(from.getShape(), to.getShape())) {
+    Form linear = zero();
+    int64_t stride = 1;
+    for (int64_t dim : llvm::reverse(group.to)) {
+      for (int64_t i = 0; i < rank; ++i)
+        linear.factors[i] += forms[dim].factors[i] * stride;
+      linear.bent |= forms[dim].bent;
+      stride *= to.getDimSize(dim);
+    }
+    if (group.from.size() == 1) {
+      operand[group.from[0]] = linear;
+      continue;
+    }
+    linear = bend(linear);
+    for (int64_t dim : group.from)
+      operand[dim] = linear;
+  }
+  walk(op.getOperand(), operand);
+}
+
+AccessAnalysis AccessAnalysis::of(const Expression &expression, ArrayRef<Value> values) {
+  int64_t rank = tensorType(values.front()).getRank();
+  Walker walker(expression, rank);
+  SmallVector<Form> identity;
+  for (int64_t i = 0; i < rank; ++i) {
+    identity.push_back(walker.zero());
+    identity.back().factors[i] = 1;
+  }
+  for (Value value : values)
+    walker.walk(value, identity);
+  return std::move(walker.result);
+}

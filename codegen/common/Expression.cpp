@@ -1,0 +1,702 @@
+//===- Expression.cpp - a kernel's values at a position -------------------===//
+//
+// Positions are carried down through the body as one lane index per dimension:
+// an affine row (base + lane * step) as long as possible, since a row of step 1
+// is a vector load; a vector of indices where an operation bends the row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/common/Expression.h"
+
+using namespace mlir;
+using namespace lumen;
+
+namespace {
+
+/// The index of every lane along one dimension.
+struct LaneIndex {
+  Value base;       ///< index: of lane 0
+  int64_t step = 0; ///< from lane to lane
+  Value bent;       ///< vector<lanes x i32 or i64>: instead of base and step
+
+  bool isUniform() const { return step == 0 && !bent; }
+};
+
+struct Place {
+  SmallVector<LaneIndex> indices;
+  int64_t lanes = 1;
+  bool isVector = false;
+  Value mask;
+
+  bool isUniform() const {
+    return llvm::all_of(indices, [](const LaneIndex &index) { return index.isUniform(); });
+  }
+  bool operator==(const Place &other) const {
+    return isVector == other.isVector && lanes == other.lanes && mask == other.mask &&
+           llvm::equal(indices, other.indices, [](const LaneIndex &a, const LaneIndex &b) {
+             return a.base == b.base && a.step == b.step && a.bent == b.bent;
+           });
+  }
+};
+
+/// Arithmetic on lane indices, and memory accesses by them.
+class Emitter {
+public:
+  Emitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  static Place makePlace(const Position &position) {
+    Place place;
+    for (auto [i, index] : llvm::enumerate(position.indices))
+      place.indices.push_back({index, static_cast<int>(i) == position.vectorDim ? 1 : 0, {}});
+    place.isVector = position.vectorDim >= 0;
+    place.lanes = place.isVector ? position.lanes : 1;
+    place.mask = position.mask;
+    return place;
+  }
+
+  Value load(const Access &access, const Place &place);
+  void store(Value data, const Access &access, const Place &place);
+
+protected:
+  template <typename Op, typename... Args> Value make(Args &&...args) {
+    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value broadcast(Value scalar, int64_t lanes) {
+    return make<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()), scalar);
+  }
+  Value splat(VectorType type, int64_t value) {
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, ArrayRef<Attribute>(builder.getIntegerAttr(
+                                         type.getElementType(), value))));
+  }
+  VectorType indexVector(int64_t lanes) {
+    return VectorType::get({lanes}, wide ? builder.getI64Type() : builder.getI32Type());
+  }
+
+  LaneIndex constant(int64_t value) { return {index(value), 0, {}}; }
+  LaneIndex add(const LaneIndex &a, const LaneIndex &b, int64_t lanes);
+  LaneIndex scale(const LaneIndex &a, int64_t factor);
+  LaneIndex addConstant(const LaneIndex &a, int64_t value);
+  /// All lanes' indices as a vector.
+  Value bend(const LaneIndex &a, int64_t lanes);
+  LaneIndex divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bool remainder);
+  LaneIndex clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes);
+  /// i1, or vector of it where the lanes differ: low <= a < high.
+  Value inRange(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes);
+  LaneIndex linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> strides, int64_t lanes);
+
+  OpBuilder &builder;
+  Location loc;
+  bool wide = false; ///< indices need 64 bits
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Lane indices
+//===----------------------------------------------------------------------===//
+
+Value Emitter::bend(const LaneIndex &a, int64_t lanes) {
+  if (a.bent)
+    return a.bent;
+  VectorType type = indexVector(lanes);
+  Value base = broadcast(make<arith::IndexCastOp>(type.getElementType(), a.base), lanes);
+  if (a.step == 0)
+    return base;
+  SmallVector<Attribute> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(builder.getIntegerAttr(type.getElementType(), lane * a.step));
+  Value offsets = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, steps));
+  return make<arith::AddIOp>(base, offsets);
+}
+
+LaneIndex Emitter::add(const LaneIndex &a, const LaneIndex &b, int64_t lanes) {
+  if (!a.bent && !b.bent)
+    return {make<arith::AddIOp>(a.base, b.base), a.step + b.step, {}};
+  return {{}, 0, make<arith::AddIOp>(bend(a, lanes), bend(b, lanes))};
+}
+
+LaneIndex Emitter::scale(const LaneIndex &a, int64_t factor) {
+  if (!a.bent)
+    return {make<arith::MulIOp>(a.base, index(factor)), a.step * factor, {}};
+  return {{}, 0, make<arith::MulIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), factor))};
+}
+
+LaneIndex Emitter::addConstant(const LaneIndex &a, int64_t value) {
+  if (value == 0)
+    return a;
+  if (!a.bent)
+    return {make<arith::AddIOp>(a.base, index(value)), a.step, {}};
+  return {{}, 0, make<arith::AddIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), value))};
+}
+
+LaneIndex Emitter::divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bool remainder) {
+  if (a.isUniform())
+    return {remainder ? make<arith::RemUIOp>(a.base, index(divisor))
+                      : make<arith::DivUIOp>(a.base, index(divisor)),
+            0, {}};
+  Value value = bend(a, lanes), by = splat(cast<VectorType>(value.getType()), divisor);
+  return {{}, 0, remainder ? make<arith::RemUIOp>(value, by) : make<arith::DivUIOp>(value, by)};
+}
+
+LaneIndex Emitter::clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes) {
+  if (a.isUniform())
+    return {make<arith::MinSIOp>(make<arith::MaxSIOp>(a.base, index(low)), index(high)), 0, {}};
+  Value value = bend(a, lanes);
+  auto type = cast<VectorType>(value.getType());
+  return {{}, 0,
+          make<arith::MinSIOp>(make<arith::MaxSIOp>(value, splat(type, low)), splat(type, high))};
+}
+
+Value Emitter::inRange(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes) {
+  // One unsigned comparison: what lies below `low` wraps to a large number.
+  LaneIndex shifted = addConstant(a, -low);
+  if (shifted.isUniform())
+    return make<arith::CmpIOp>(arith::CmpIPredicate::ult, shifted.base, index(high - low));
+  Value value = bend(shifted, lanes);
+  return make<arith::CmpIOp>(arith::CmpIPredicate::ult, value,
+                             splat(cast<VectorType>(value.getType()), high - low));
+}
+
+LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> strides,
+                             int64_t lanes) {
+  LaneIndex sum = constant(0);
+  for (auto [index, stride] : llvm::zip_equal(indices, strides))
+    sum = add(sum, scale(index, stride), lanes);
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value Emitter::load(const Access &access, const Place &place) {
+  Type stored = storageType(access.type.getElementType());
+  Type element = registerType(access.type.getElementType());
+  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
+  auto vectorType = VectorType::get({place.lanes}, stored);
+  Value data;
+  if (offset.isUniform()) {
+    data = memref::LoadOp::create(builder, loc, access.memref, offset.base);
+  } else if (!offset.bent && offset.step == 1) {
+    if (place.mask) {
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+      data = vector::MaskedLoadOp::create(builder, loc, vectorType, access.memref,
+                                          ValueRange{offset.base}, place.mask, zero);
+    } else {
+      data = vector::LoadOp::create(builder, loc, vectorType, access.memref,
+                                    ValueRange{offset.base});
+    }
+  } else {
+    Value base = offset.bent ? index(0) : offset.base;
+    if (!offset.bent)
+      offset.base = index(0);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    auto maskType = VectorType::get({place.lanes}, builder.getI1Type());
+    Value mask = place.mask ? place.mask : splat(maskType, 1);
+    data = vector::GatherOp::create(builder, loc, vectorType, access.memref, ValueRange{base},
+                                    bend(offset, place.lanes), mask, zero);
+  }
+  if (stored != element) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(data.getType()));
+    data = make<arith::CmpIOp>(arith::CmpIPredicate::ne, data, zero);
+  }
+  return place.isVector && !isa<VectorType>(data.getType()) ? broadcast(data, place.lanes) : data;
+}
+
+void Emitter::store(Value data, const Access &access, const Place &place) {
+  Type stored = storageType(access.type.getElementType());
+  if (getElementTypeOrSelf(data.getType()) != stored) {
+    Type type = stored;
+    if (auto vector = dyn_cast<VectorType>(data.getType()))
+      type = VectorType::get(vector.getShape(), stored);
+    data = make<arith::ExtUIOp>(type, data);
+  }
+  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
+  if (!place.isVector) {
+    memref::StoreOp::create(builder, loc, data, access.memref, offset.base);
+  } else if (offset.step == 1 && place.mask) {
+    vector::MaskedStoreOp::create(builder, loc, access.memref, ValueRange{offset.base}, place.mask,
+                                  data);
+  } else if (offset.step == 1) {
+    vector::StoreOp::create(builder, loc, data, access.memref, ValueRange{offset.base});
+  } else {
+    Value base = offset.base;
+    offset.base = index(0);
+    auto maskType = VectorType::get({place.lanes}, builder.getI1Type());
+    Value mask = place.mask ? place.mask : splat(maskType, 1);
+    vector::ScatterOp::create(builder, loc, Type(), access.memref, ValueRange{base},
+                              bend(offset, place.lanes), mask, data);
+  }
+}
+
+Value Expression::load(OpBuilder &builder, Location loc, const Access &access,
+                       const Position &position) {
+  return Emitter(builder, loc).load(access, Emitter::makePlace(position));
+}
+
+void Expression::store(OpBuilder &builder, Location loc, Value data, const Access &access,
+                       const Position &position) {
+  Emitter(builder, loc).store(data, access, Emitter::makePlace(position));
+}
+
+//===----------------------------------------------------------------------===//
+// Values of the body
+//===----------------------------------------------------------------------===//
+
+namespace lumen {
+
+/// One call of Expression::emit.
+class ExpressionEmitter : Emitter {
+public:
+  ExpressionEmitter(const Expression &expression, OpBuilder &builder, Location loc)
+      : Emitter(builder, loc), expression(expression) {
+    wide = llvm::any_of(expression.memory, [](const auto &entry) {
+      return entry.second.type.getNumElements() > std::numeric_limits<int32_t>::max();
+    });
+  }
+
+  Value emit(Value value, const Position &position) { return emitAt(value, makePlace(position)); }
+
+private:
+  Value emitAt(Value value, const Place &place);
+  Value emitNew(Value value, const Place &place);
+  Value emitSource(const Expression::Source &source, const Place &place);
+  Value emitConstant(ConstantOp op, const Place &place);
+  Value emitBroadcast(BroadcastOp op, const Place &place);
+  Value emitIota(IotaOp op, const Place &place);
+  Value emitTranspose(TransposeOp op, const Place &place);
+  Value emitReshape(ReshapeOp op, const Place &place);
+  Value emitSlice(SliceOp op, const Place &place);
+  Value emitConcat(ConcatOp op, const Place &place);
+  Value emitPad(PadOp op, const Place &place);
+  Value emitGather(GatherOp op, const Place &place);
+  LaneIndex reflect(const LaneIndex &a, int64_t size, int64_t lanes);
+
+  const Expression &expression;
+  /// Per value, the places where it was emitted and what came out.
+  DenseMap<Value, SmallVector<std::pair<Place, Value>, 2>> emitted;
+};
+
+} // namespace lumen
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static Place withIndices(const Place &place, SmallVector<LaneIndex> indices) {
+  Place result = place;
+  result.indices = std::move(indices);
+  return result;
+}
+
+Value ExpressionEmitter::emitAt(Value value, const Place &place) {
+  // What no lane distinguishes is computed once, as a scalar.
+  if (place.isVector && place.isUniform()) {
+    Place scalar = place;
+    scalar.isVector = false;
+    scalar.lanes = 1;
+    scalar.mask = nullptr;
+    return broadcast(emitAt(value, scalar), place.lanes);
+  }
+  auto &known = emitted[value];
+  for (auto &[where, result] : known)
+    if (where == place)
+      return result;
+  Value result = emitNew(value, place);
+  emitted[value].push_back({place, result});
+  return result;
+}
+
+Value ExpressionEmitter::emitNew(Value value, const Place &place) {
+  if (auto it = expression.sources.find(value); it != expression.sources.end())
+    return emitSource(it->second, place);
+  if (const Access *access = expression.findMemory(value))
+    return load(*access, place);
+  if (auto it = expression.shifts.find(value); it != expression.shifts.end()) {
+    Place shifted = place;
+    LaneIndex &lane = shifted.indices[it->second.dim];
+    lane = addConstant(lane, it->second.offset);
+    return emitAt(it->second.other, shifted);
+  }
+  Operation *op = value.getDefiningOp();
+  assert(op && "an argument that is not bound");
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](ConstantOp op) { return emitConstant(op, place); })
+      .Case([&](BroadcastOp op) { return emitBroadcast(op, place); })
+      .Case([&](IotaOp op) { return emitIota(op, place); })
+      .Case([&](TransposeOp op) { return emitTranspose(op, place); })
+      .Case([&](ReshapeOp op) { return emitReshape(op, place); })
+      .Case([&](SliceOp op) { return emitSlice(op, place); })
+      .Case([&](ConcatOp op) { return emitConcat(op, place); })
+      .Case([&](PadOp op) { return emitPad(op, place); })
+      .Case([&](GatherOp op) { return emitGather(op, place); })
+      .Default([&](Operation *op) {
+        SmallVector<Value> operands;
+        for (Value operand : op->getOperands())
+          operands.push_back(emitAt(operand, place));
+        return emitScalarFunction(builder, loc, op, operands);
+      });
+}
+
+Value ExpressionEmitter::emitSource(const Expression::Source &source, const Place &place) {
+  Position position;
+  position.mask = place.mask;
+  position.lanes = place.lanes;
+  for (auto [i, index] : llvm::enumerate(place.indices)) {
+    assert(!index.bent && (index.step == 0 || (index.step == 1 && position.vectorDim < 0)) &&
+           "a value in registers is read along another row than it was made");
+    position.indices.push_back(index.base);
+    if (index.step == 1)
+      position.vectorDim = i;
+  }
+  return source(builder, loc, position);
+}
+
+Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
+  auto type = tensorType(op.getResult());
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  assert(dense && "large constants are arguments of their kernel");
+  Type element = registerType(type.getElementType());
+  auto scalarOf = [&](Attribute attr, Type as) -> TypedAttr {
+    if (auto integer = dyn_cast<IntegerAttr>(attr)) // signed attributes become signless
+      return IntegerAttr::get(as, integer.getValue().zextOrTrunc(as.getIntOrFloatBitWidth()));
+    return cast<TypedAttr>(attr);
+  };
+  if (dense.isSplat()) {
+    TypedAttr scalar = scalarOf(dense.getSplatValue<Attribute>(), element);
+    if (place.isVector)
+      return arith::ConstantOp::create(
+          builder, loc,
+          DenseElementsAttr::get(VectorType::get({place.lanes}, element), ArrayRef<Attribute>(scalar)));
+    return arith::ConstantOp::create(builder, loc, scalar);
+  }
+  // A table in read-only memory, shared by equal constants of the module.
+  Type stored = storageType(type.getElementType());
+  auto tableType = RankedTensorType::get({type.getNumElements()}, stored);
+  SmallVector<Attribute> values;
+  for (Attribute value : dense.getValues<Attribute>())
+    values.push_back(scalarOf(value, stored));
+  auto table = DenseElementsAttr::get(tableType, values);
+  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto memrefType = MemRefType::get(tableType.getShape(), stored);
+  memref::GlobalOp global;
+  unsigned count = 0;
+  for (auto other : module.getOps<memref::GlobalOp>()) {
+    if (other.getInitialValue() == table)
+      global = other;
+    ++count;
+  }
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    global = memref::GlobalOp::create(
+        builder, loc, "constant." + std::to_string(count), builder.getStringAttr("private"),
+        memrefType, table, /*constant=*/true, /*alignment=*/builder.getI64IntegerAttr(64));
+  }
+  Value data = memref::GetGlobalOp::create(builder, loc, memrefType, global.getSymName());
+  Value flat = memref::CastOp::create(
+      builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
+  return load({flat, dispatch::contiguousStrides(type.getShape()), type}, place);
+}
+
+Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
+  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  SmallVector<LaneIndex> indices;
+  for (auto [i, dim] : llvm::enumerate(op.getDims()))
+    indices.push_back(from.getDimSize(i) == 1 && to.getDimSize(dim) != 1 ? constant(0)
+                                                                          : place.indices[dim]);
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+Value ExpressionEmitter::emitIota(IotaOp op, const Place &place) {
+  Type element = tensorType(op.getResult()).getElementType();
+  LaneIndex lane = place.indices[op.getAxis()];
+  Value value = place.isVector ? bend(lane, place.lanes)
+                               : make<arith::IndexCastOp>(builder.getI64Type(), lane.base);
+  // As wide as the index is: converting wraps or rounds as lumen.convert does.
+  Type from = getElementTypeOrSelf(value.getType()), to = registerType(element);
+  Type target = to;
+  if (place.isVector)
+    target = VectorType::get({place.lanes}, to);
+  if (isa<FloatType>(to))
+    return make<arith::SIToFPOp>(target, value);
+  if (from == to)
+    return value;
+  return from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth()
+             ? make<arith::TruncIOp>(target, value)
+             : make<arith::ExtSIOp>(target, value);
+}
+
+Value ExpressionEmitter::emitTranspose(TransposeOp op, const Place &place) {
+  SmallVector<LaneIndex> indices(place.indices.size());
+  for (auto [i, dim] : llvm::enumerate(op.getPerm()))
+    indices[dim] = place.indices[i];
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
+  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  if (std::optional<Access> access = expression.reshapedMemory(op))
+    return load(*access, place);
+  SmallVector<LaneIndex> indices(from.getRank(), constant(0));
+  for (const ReshapeGroup &dims : reshapeGroups(from.getShape(), to.getShape())) {
+    SmallVector<LaneIndex> group;
+    SmallVector<int64_t> sizes;
+    for (int64_t dim : dims.to) {
+      group.push_back(place.indices[dim]);
+      sizes.push_back(to.getDimSize(dim));
+    }
+    LaneIndex linear = linearize(group, dispatch::contiguousStrides(sizes), place.lanes);
+    // Lanes that stay within one run of the innermost result dimension cannot
+    // leave an operand dimension that is a multiple of it: the row stays straight.
+    bool straight = !linear.bent && linear.step != 0 &&
+                    llvm::all_of(ArrayRef(group).drop_back(),
+                                 [](const LaneIndex &index) { return index.isUniform(); }) &&
+                    from.getDimSize(dims.from.back()) % sizes.back() == 0;
+    for (size_t i = dims.from.size(); i-- > 0;) {
+      int64_t dim = dims.from[i];
+      if (i == 0) {
+        indices[dim] = linear;
+        break;
+      }
+      int64_t size = from.getDimSize(dim);
+      if (straight) {
+        LaneIndex base{linear.base, 0, {}};
+        indices[dim] = divide(base, size, place.lanes, /*remainder=*/true);
+        indices[dim].step = linear.step;
+        linear = divide(base, size, place.lanes, /*remainder=*/false);
+        straight = false;
+        continue;
+      }
+      indices[dim] = divide(linear, size, place.lanes, /*remainder=*/true);
+      linear = divide(linear, size, place.lanes, /*remainder=*/false);
+    }
+  }
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+Value ExpressionEmitter::emitSlice(SliceOp op, const Place &place) {
+  SmallVector<LaneIndex> indices;
+  for (auto [lane, offset, stride] : llvm::zip_equal(place.indices, op.getOffsets(), op.getStrides()))
+    indices.push_back(addConstant(scale(lane, stride), offset));
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
+  int64_t axis = op.getAxis();
+  SmallVector<std::pair<Value, int64_t>> parts; // with their offsets
+  int64_t offset = 0;
+  for (Value input : op.getInputs()) {
+    if (tensorType(input).getDimSize(axis) > 0)
+      parts.push_back({input, offset});
+    offset += tensorType(input).getDimSize(axis);
+  }
+  auto partAt = [&](unsigned i, const Place &where) {
+    Place inner = where;
+    inner.indices[axis] = addConstant(where.indices[axis], -parts[i].second);
+    return emitAt(parts[i].first, inner);
+  };
+  const LaneIndex &lane = place.indices[axis];
+  if (lane.isUniform()) {
+    // Only the part that holds the row is computed. What is emitted inside a
+    // branch must not be shared with the outside.
+    std::function<Value(unsigned)> branch = [&](unsigned i) -> Value {
+      if (i + 1 == parts.size())
+        return partAt(i, place);
+      Value before = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base,
+                                         index(parts[i + 1].second));
+      auto saved = emitted;
+      OpBuilder::InsertionGuard guard(builder);
+      Type type = registerType(tensorType(op.getResult()).getElementType());
+      if (place.isVector)
+        type = VectorType::get({place.lanes}, type);
+      auto branchOp = scf::IfOp::create(builder, loc, TypeRange{type}, before, /*withElse=*/true);
+      builder.setInsertionPointToStart(branchOp.thenBlock());
+      scf::YieldOp::create(builder, loc, partAt(i, place));
+      emitted = saved;
+      builder.setInsertionPointToStart(branchOp.elseBlock());
+      scf::YieldOp::create(builder, loc, branch(i + 1));
+      emitted = std::move(saved);
+      return branchOp.getResult(0);
+    };
+    return branch(0);
+  }
+  Value result;
+  for (unsigned i = 0; i < parts.size(); ++i) {
+    int64_t size = tensorType(parts[i].first).getDimSize(axis);
+    Value inside = inRange(lane, parts[i].second, parts[i].second + size, place.lanes);
+    Place masked = place;
+    masked.mask = place.mask ? make<arith::AndIOp>(place.mask, inside) : inside;
+    Value part = partAt(i, masked);
+    result = result ? make<arith::SelectOp>(inside, part, result) : part;
+  }
+  return result;
+}
+
+/// Folds an index back into [0, size) at both borders, as often as needed.
+LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, int64_t size, int64_t lanes) {
+  if (size == 1)
+    return constant(0);
+  int64_t period = 2 * (size - 1);
+  // Far enough to the right that the remainder is that of a positive number.
+  LaneIndex phase = divide(addConstant(a, period * (1 << 10)), period, lanes, /*remainder=*/true);
+  LaneIndex mirrored = addConstant(scale(phase, -1), period);
+  if (phase.isUniform())
+    return {make<arith::MinSIOp>(phase.base, mirrored.base), 0, {}};
+  return {{}, 0, make<arith::MinSIOp>(bend(phase, lanes), bend(mirrored, lanes))};
+}
+
+Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
+  auto from = tensorType(op.getOperand());
+  int64_t lanes = place.lanes;
+  Place inner = place;
+  SmallVector<Value> conditions;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
+    int64_t size = from.getDimSize(dim), low = op.getLow()[dim], high = op.getHigh()[dim];
+    LaneIndex &lane = inner.indices[dim];
+    lane = addConstant(lane, -low);
+    if (low <= 0 && high <= 0)
+      continue;
+    switch (op.getKind()) {
+    case PadKind::Edge:
+      lane = clamp(lane, 0, size - 1, lanes);
+      continue;
+    case PadKind::Reflect:
+      lane = reflect(lane, size, lanes);
+      continue;
+    case PadKind::Wrap:
+      lane = divide(addConstant(lane, size * (1 << 10)), size, lanes, /*remainder=*/true);
+      continue;
+    case PadKind::Constant:
+      break;
+    }
+    if (size == 0)
+      return emitAt(op.getValue(), withIndices(place, {}));
+    conditions.push_back(inRange(lane, 0, size, lanes));
+    // A row keeps its place and is masked; everything else reads a valid element.
+    if (lane.isUniform() || lane.bent)
+      lane = clamp(lane, 0, size - 1, lanes);
+  }
+  if (conditions.empty())
+    return emitAt(op.getOperand(), inner);
+  auto both = [&](Value a, Value b) {
+    if (place.isVector) {
+      a = isa<VectorType>(a.getType()) ? a : broadcast(a, lanes);
+      b = isa<VectorType>(b.getType()) ? b : broadcast(b, lanes);
+    }
+    return make<arith::AndIOp>(a, b);
+  };
+  Value inside;
+  for (Value condition : conditions)
+    inside = inside ? both(inside, condition) : condition;
+  if (place.isVector && isa<VectorType>(inside.getType()))
+    inner.mask = place.mask ? make<arith::AndIOp>(place.mask, inside) : inside;
+  Value value = emitAt(op.getOperand(), inner);
+  Value padding = emitAt(op.getValue(), withIndices(place, {}));
+  return make<arith::SelectOp>(inside, value, padding);
+}
+
+Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
+  int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
+  int64_t size = tensorType(op.getOperand()).getDimSize(axis);
+  auto begin = place.indices.begin();
+  Place where = withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
+  bool uniform = where.isUniform();
+  if (uniform) {
+    where.isVector = false;
+    where.lanes = 1;
+    where.mask = nullptr;
+  }
+  Value picked = emitAt(op.getIndices(), where);
+  LaneIndex lane;
+  if (uniform) {
+    lane.base = make<arith::IndexCastOp>(builder.getIndexType(), picked);
+    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base, index(0));
+    Value wrapped = make<arith::AddIOp>(lane.base, index(size));
+    lane.base = make<arith::SelectOp>(negative, wrapped, lane.base);
+    lane = clamp(lane, 0, size - 1, 1);
+  } else {
+    auto type = cast<VectorType>(picked.getType());
+    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, splat(type, 0));
+    Value wrapped = make<arith::AddIOp>(picked, splat(type, size));
+    picked = make<arith::SelectOp>(negative, wrapped, picked);
+    // Clamped before it is narrowed, so that large indices do not wrap around.
+    lane = clamp({{}, 0, picked}, 0, size - 1, place.lanes);
+    VectorType target = indexVector(place.lanes);
+    unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
+    if (from > to)
+      lane.bent = make<arith::TruncIOp>(target, lane.bent);
+    else if (from < to)
+      lane.bent = make<arith::ExtSIOp>(target, lane.bent);
+  }
+  SmallVector<LaneIndex> indices(begin, begin + axis);
+  indices.push_back(lane);
+  indices.append(begin + axis + indicesRank, place.indices.end());
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+//===----------------------------------------------------------------------===//
+// Expression
+//===----------------------------------------------------------------------===//
+
+void Expression::bindMemory(Value value, Access access) {
+  memory.insert_or_assign(value, std::move(access));
+}
+
+const Access *Expression::findMemory(Value value) const {
+  auto it = memory.find(value);
+  return it == memory.end() ? nullptr : &it->second;
+}
+
+std::optional<Access> Expression::reshapedMemory(ReshapeOp op) const {
+  const Access *access = isSource(op.getOperand()) ? nullptr : findMemory(op.getOperand());
+  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  if (!access || ArrayRef<int64_t>(access->strides) !=
+                     ArrayRef<int64_t>(dispatch::contiguousStrides(from.getShape())))
+    return std::nullopt;
+  return Access{access->memref, dispatch::contiguousStrides(to.getShape()), to};
+}
+
+SmallVector<ReshapeGroup> lumen::reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  auto nonUnit = [](ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> dims;
+    for (auto [i, size] : llvm::enumerate(shape))
+      if (size != 1)
+        dims.push_back(i);
+    return dims;
+  };
+  SmallVector<ReshapeGroup> groups;
+  if (llvm::is_contained(from, 0))
+    return groups; // no element, no place
+  SmallVector<int64_t> fromDims = nonUnit(from), toDims = nonUnit(to);
+  size_t f = 0, t = 0;
+  while (f < fromDims.size() && t < toDims.size()) {
+    ReshapeGroup &group = groups.emplace_back();
+    group.from.push_back(fromDims[f++]);
+    group.to.push_back(toDims[t++]);
+    int64_t fromSize = from[group.from[0]], toSize = to[group.to[0]];
+    while (fromSize != toSize) {
+      if (fromSize < toSize) {
+        fromSize *= from[fromDims[f]];
+        group.from.push_back(fromDims[f++]);
+      } else {
+        toSize *= to[toDims[t]];
+        group.to.push_back(toDims[t++]);
+      }
+    }
+  }
+  return groups;
+}
+
+void Expression::bindSource(Value value, Source source) {
+  sources.insert_or_assign(value, std::move(source));
+}
+
+void Expression::bindShifted(Value value, Value other, int64_t dim, int64_t offset) {
+  shifts.insert_or_assign(value, Shift{other, dim, offset});
+}
+
+Value Expression::emit(OpBuilder &builder, Location loc, Value value, const Position &position) {
+  return ExpressionEmitter(*this, builder, loc).emit(value, position);
+}

@@ -1,0 +1,162 @@
+//===- CpuTarget.cpp - ISA levels of the CPU ------------------------------===//
+
+#include "codegen/cpu/CpuTarget.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "runtime-lite/include/lumen_abi.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::cpu;
+
+namespace {
+
+/// One row per ISA level, most demanding first.
+struct LevelRow {
+  StringRef name;
+  uint64_t features;
+  int64_t vectorBytes, numRegisters;
+  bool maskedOps;
+  bool isDefault;
+  /// Features of the host, by LLVM's names, which the level adds to the next.
+  ArrayRef<StringRef> hostFeatures;
+};
+
+constexpr StringRef kV4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+constexpr StringRef kV3[] = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"};
+constexpr StringRef kV2[] = {"sse4.2", "ssse3", "popcnt", "cx16"};
+
+constexpr uint64_t kFeaturesV2 = LUMEN_ABI_X86_V2;
+constexpr uint64_t kFeaturesV3 = kFeaturesV2 | LUMEN_ABI_X86_V3;
+constexpr uint64_t kFeaturesV4 = kFeaturesV3 | LUMEN_ABI_X86_V4;
+
+constexpr LevelRow kLevels[] = {
+    {"x86-64-v4", kFeaturesV4, 64, 32, true, true, kV4},
+    {"x86-64-v3", kFeaturesV3, 32, 16, false, true, kV3},
+    {"x86-64-v2", kFeaturesV2, 16, 16, false, false, kV2},
+};
+
+class CpuTarget final : public Target {
+public:
+  CpuTarget() {
+    for (const LevelRow &row : kLevels)
+      if (row.isDefault)
+        levels.push_back(makeLevel(row));
+  }
+
+  StringRef getName() const override { return "cpu"; }
+  ArrayRef<Level> getLevels() const override { return levels; }
+  void prepare(MLIRContext &context) const override { prepareContext(context); }
+  bool selectLevels(StringRef text, std::string &error) override;
+  FailureOr<CompiledKernels> compile(ArrayRef<dispatch::KernelOp> kernels, const Level &level,
+                                     const CodegenOptions &options, CodeForm form) const override;
+
+private:
+  static Level makeLevel(const LevelRow &row) {
+    return {row.name.str(), LUMEN_ABI_CPU, row.features};
+  }
+
+  std::vector<Level> levels;
+};
+
+} // namespace
+
+std::unique_ptr<Target> cpu::createCpuTarget() { return std::make_unique<CpuTarget>(); }
+
+void cpu::prepareContext(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  // Loaded here because loading is not safe once several threads compile.
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, dispatch::DispatchDialect,
+                      func::FuncDialect, LLVM::LLVMDialect, LumenDialect, math::MathDialect,
+                      memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+ArrayRef<StringRef> cpu::levelNames() {
+  static const auto names = [] {
+    std::array<StringRef, std::size(kLevels)> names;
+    llvm::transform(kLevels, names.begin(), [](const LevelRow &row) { return row.name; });
+    return names;
+  }();
+  return names;
+}
+
+const Capabilities *cpu::capabilitiesOf(StringRef level) {
+  static const auto table = [] {
+    std::array<Capabilities, std::size(kLevels)> table;
+    for (auto [row, caps] : llvm::zip_equal(kLevels, table)) {
+      caps.vectorBytes = row.vectorBytes;
+      caps.numRegisters = row.numRegisters;
+      caps.maskedOps = row.maskedOps;
+      caps.llvmCpu = row.name.str();
+    }
+    return table;
+  }();
+  for (auto [row, caps] : llvm::zip_equal(kLevels, table))
+    if (row.name == level)
+      return &caps;
+  return nullptr;
+}
+
+bool cpu::hostSupports(StringRef level) {
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  bool needed = false; // levels are cumulative: this one and all below it
+  for (const LevelRow &row : kLevels) {
+    needed |= row.name == level;
+    if (needed && !llvm::all_of(row.hostFeatures, [&](StringRef name) { return host.lookup(name); }))
+      return false;
+  }
+  return needed;
+}
+
+bool CpuTarget::selectLevels(StringRef text, std::string &error) {
+  if (text.empty())
+    return true;
+  std::vector<StringRef> wanted;
+  if (text == "native") {
+    auto best = llvm::find_if(levelNames(), hostSupports);
+    if (best == levelNames().end()) {
+      error = "this machine's CPU is below the lowest level, " + levelNames().back().str();
+      return false;
+    }
+    wanted.push_back(*best);
+  } else {
+    for (StringRef name : llvm::split(text, '+')) {
+      if (!capabilitiesOf(name)) {
+        error = "unknown CPU level '" + name.str() + "', expected native, " +
+                llvm::join(levelNames(), ", ");
+        return false;
+      }
+      wanted.push_back(name);
+    }
+  }
+  levels.clear();
+  for (const LevelRow &row : kLevels)
+    if (llvm::is_contained(wanted, row.name))
+      levels.push_back(makeLevel(row));
+  return true;
+}
+
+FailureOr<CompiledKernels> CpuTarget::compile(ArrayRef<dispatch::KernelOp> kernels,
+                                              const Level &level, const CodegenOptions &options,
+                                              CodeForm form) const {
+  CompiledKernels result;
+  if (kernels.empty())
+    return result;
+  MLIRContext *context = kernels.front()->getContext();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  for (dispatch::KernelOp kernel : kernels) {
+    FailureOr<LaunchShape> shape = buildKernel(kernel, level.name, options, *module);
+    if (failed(shape))
+      return failure();
+    result.shapes.push_back(*shape);
+  }
+  if (failed(lowerToLLVM(*module)) ||
+      failed(emitCode(*module, *capabilitiesOf(level.name), options, form, result.object)))
+    return failure();
+  return result;
+}

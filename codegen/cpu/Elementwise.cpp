@@ -1,0 +1,167 @@
+//===- Elementwise.cpp - kernels without a reduction ----------------------===//
+//
+// Elementwise and data-movement kernels: the results are walked in nests, and
+// each value is pulled through the body.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Nest.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::cpu;
+
+namespace {
+
+/// Results of one shape, walked together.
+struct Space {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> values;
+  SmallVector<Access> accesses;
+};
+
+/// A part of a space in which every concatenation has one input.
+struct Box {
+  SmallVector<int64_t> offsets, sizes;
+};
+
+} // namespace
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Results by shape. A reshape in front of a contiguous result only renames its
+/// indices: the space is then that of the operand, whose rows stay straight.
+static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
+  SmallVector<Space> spaces;
+  for (auto [i, access] : llvm::enumerate(kernel.results)) {
+    Value value = kernel.yielded(i);
+    Access target = access;
+    bool contiguous = ArrayRef<int64_t>(target.strides) ==
+                      ArrayRef<int64_t>(dispatch::contiguousStrides(target.type.getShape()));
+    while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+      if (!contiguous || kernel.expression.isSource(value))
+        break;
+      value = reshape.getOperand();
+      target = {target.memref, dispatch::contiguousStrides(tensorType(value).getShape()),
+                tensorType(value)};
+    }
+    ArrayRef<int64_t> shape = target.type.getShape();
+    auto it = llvm::find_if(spaces, [&](Space &space) { return ArrayRef<int64_t>(space.shape) == shape; });
+    if (it == spaces.end()) {
+      spaces.emplace_back();
+      it = std::prev(spaces.end());
+      it->shape = llvm::to_vector(shape);
+    }
+    it->values.push_back(value);
+    it->accesses.push_back(std::move(target));
+  }
+  return spaces;
+}
+
+/// Concatenations whose index is the space's own: reached through elementwise
+/// operations only.
+static SmallVector<ConcatOp> visibleConcats(ArrayRef<Value> values) {
+  SmallVector<ConcatOp> result;
+  SmallVector<Value> work(values);
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      result.push_back(concat); // its inputs have indices of their own
+    else if (isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp>(op))
+      llvm::append_range(work, op->getOperands());
+  }
+  return result;
+}
+
+static SmallVector<Box> makeBoxes(const Space &space, ArrayRef<ConcatOp> concats) {
+  SmallVector<std::set<int64_t>> cuts(space.shape.size());
+  for (auto [dim, size] : llvm::enumerate(space.shape))
+    cuts[dim] = {0, size};
+  for (ConcatOp concat : concats) {
+    int64_t offset = 0;
+    for (Value input : concat.getInputs())
+      cuts[concat.getAxis()].insert(offset += tensorType(input).getDimSize(concat.getAxis()));
+  }
+  SmallVector<Box> boxes{Box()};
+  for (const std::set<int64_t> &points : cuts) {
+    SmallVector<Box> next;
+    for (const Box &box : boxes)
+      for (auto it = points.begin(); std::next(it) != points.end(); ++it) {
+        Box part = box;
+        part.offsets.push_back(*it);
+        part.sizes.push_back(*std::next(it) - *it);
+        next.push_back(std::move(part));
+      }
+    if (points.size() > 1) // a dimension of size 0 leaves no box
+      boxes = std::move(next);
+    else
+      return {};
+  }
+  return boxes;
+}
+
+/// Inside `box` a concatenation is one of its inputs, shifted.
+static void bindConcat(Expression &expression, ConcatOp concat, const Box &box) {
+  int64_t axis = concat.getAxis(), offset = 0;
+  for (Value input : concat.getInputs()) {
+    int64_t size = tensorType(input).getDimSize(axis);
+    if (size > 0 && box.offsets[axis] >= offset && box.offsets[axis] < offset + size) {
+      expression.bindShifted(concat.getResult(), input, axis, -offset);
+      return;
+    }
+    offset += size;
+  }
+}
+
+FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  int64_t lanes = preferredLanes(kernel);
+  LaunchShape shape{0, 1, 0};
+  double nanoseconds = 0;
+  for (const Space &space : makeSpaces(kernel)) {
+    SmallVector<ConcatOp> concats = visibleConcats(space.values);
+    double bytes = 0;
+    SmallVector<SmallVector<int64_t>> resultStrides;
+    for (const Access &access : space.accesses) {
+      resultStrides.push_back(access.strides);
+      bytes += dispatch::elementBytes(access.type.getElementType());
+    }
+    for (const Box &box : makeBoxes(space, concats)) {
+      Expression expression = kernel.expression;
+      for (ConcatOp concat : concats)
+        bindConcat(expression, concat, box);
+      AccessAnalysis analysis = AccessAnalysis::of(expression, space.values);
+      double allBytes = bytes;
+      for (const LinearRead &read : analysis.reads)
+        allBytes += dispatch::elementBytes(read.access.type.getElementType());
+      NestPlan plan = NestPlan::make(box.sizes, analysis, resultStrides, lanes, allBytes);
+      if (plan.units == 0)
+        continue;
+      // Units of all nests are numbered through.
+      auto local = [&](Value unit) -> Value {
+        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.index(shape.grid));
+        Value clamped = builder.createOrFold<arith::MaxSIOp>(loc, shifted, kernel.index(0));
+        return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.index(plan.units));
+      };
+      emitNest(kernel, plan, box.offsets, local(kernel.begin), local(kernel.end),
+               [&](OpBuilder &b, const Position &position) {
+                 SmallVector<Value> values;
+                 for (Value value : space.values)
+                   values.push_back(expression.emit(b, loc, value, position));
+                 for (auto [value, access] : llvm::zip_equal(values, space.accesses))
+                   Expression::store(b, loc, value, access, position);
+               });
+      shape.grid += plan.units;
+      nanoseconds += plan.unitNanoseconds * plan.units;
+    }
+  }
+  shape.grain = grainFor(nanoseconds / std::max<int64_t>(shape.grid, 1), shape.grid);
+  return shape;
+}

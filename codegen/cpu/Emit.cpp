@@ -1,0 +1,110 @@
+//===- Emit.cpp - from the LLVM dialect to machine code -------------------===//
+
+#include "codegen/cpu/CpuTarget.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace lumen;
+
+static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+
+static const llvm::Target *findTarget(std::string &error) {
+  static const bool initialized = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::Capabilities &caps, int optLevel,
+                                                        std::string &error) {
+  const llvm::Target *target = findTarget(error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // A kernel asks for every fma it wants, so that levels differ in rounding
+  // only where a builder decided it.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  auto level = llvm::CodeGenOpt::getLevel(std::min(optLevel, 2));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      llvm::Triple(kTriple), caps.llvmCpu, caps.llvmFeatures, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, *level));
+  if (!machine)
+    error = "no code generator for " + caps.llvmCpu;
+  return machine;
+}
+
+/// Builders vectorise and unroll by themselves, so that the pipeline only has to
+/// clean up: the full default one takes three times as long for equal code.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, int optLevel) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager manager;
+  StringRef pipeline =
+      optLevel == 0
+          ? "function(sroa)"
+          : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+            "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
+            "early-cse<memssa>,loop-mssa(licm),adce)";
+  llvm::cantFail(builder.parsePassPipeline(manager, pipeline));
+  manager.run(module, modules);
+}
+
+LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
+                            const CodegenOptions &options, CodeForm form,
+                            SmallVectorImpl<char> &out) {
+  // A context of our own: contexts are not shared between threads.
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      translateModuleToLLVMIR(module, context, "lumen", /*disableVerification=*/true);
+  if (!code)
+    return module.emitError("translation to LLVM IR failed");
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(caps, options.optLevel, error);
+  if (!machine)
+    return module.emitError(error);
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : *code) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", caps.llvmCpu);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (!function.hasLocalLinkage())
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+  optimize(*code, *machine, options.optLevel);
+
+  llvm::raw_svector_ostream stream(out);
+  if (form == CodeForm::LLVM) {
+    code->print(stream, nullptr);
+    return success();
+  }
+  llvm::legacy::PassManager manager;
+  auto fileType = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
+                                           : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(manager, stream, nullptr, fileType, /*DisableVerify=*/true))
+    return module.emitError("the code generator cannot emit this form");
+  manager.run(*code);
+  return success();
+}

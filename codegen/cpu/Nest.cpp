@@ -1,0 +1,188 @@
+//===- Nest.cpp - a parallel, vectorised loop nest over a box -------------===//
+
+#include "codegen/cpu/Nest.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::cpu;
+
+int64_t cpu::preferredLanes(CpuKernel &kernel) {
+  int64_t bytes = 1;
+  auto visit = [&](Type type) {
+    bytes = std::max(bytes, dispatch::elementBytes(cast<RankedTensorType>(type).getElementType()));
+  };
+  for (Operation &op : kernel.op.getBody().front().without_terminator())
+    for (Type type : op.getResultTypes())
+      visit(type);
+  for (Type type : kernel.op.getArgumentTypes())
+    visit(type);
+  return kernel.caps.vectorBytes / std::min<int64_t>(bytes, 4);
+}
+
+int64_t cpu::grainFor(double unitNanoseconds, int64_t units) {
+  // Handing work to a waiting thread costs 0.13 us, waking one up to 5 us.
+  constexpr double worthwhile = 10000;
+  double grain = std::ceil(worthwhile / std::max(unitNanoseconds, 0.01));
+  return std::clamp<int64_t>(static_cast<int64_t>(std::min(grain, 1e15)), 1,
+                             std::max<int64_t>(units, 1));
+}
+
+NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
+                        ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes,
+                        double bytesPerElement) {
+  NestPlan plan;
+  SmallVector<ArrayRef<int64_t>> accesses(resultStrides.begin(), resultStrides.end());
+  for (const LinearRead &read : analysis.reads)
+    accesses.push_back(read.strides);
+
+  // Merge from the inside out.
+  SmallVector<NestLoop> loops; // inner ones first
+  for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
+    if (shape[dim] == 0)
+      return plan;
+    if (shape[dim] == 1)
+      continue;
+    bool merges = !loops.empty() && !analysis.fixed[dim] && !analysis.fixed[loops.back().dim] &&
+                  llvm::all_of(accesses, [&](ArrayRef<int64_t> strides) {
+                    return strides[dim] == strides[loops.back().dim] * loops.back().size;
+                  });
+    if (merges)
+      loops.back().size *= shape[dim];
+    else
+      loops.push_back({dim, shape[dim]});
+  }
+  plan.loops.assign(loops.rbegin(), loops.rend());
+
+  // The vector loop: the one whose rows cost least per element.
+  double best = std::numeric_limits<double>::infinity();
+  for (auto [i, loop] : llvm::enumerate(plan.loops)) {
+    double cost = analysis.operations / 4;
+    for (auto [k, strides] : llvm::enumerate(accesses)) {
+      int64_t stride = strides[loop.dim];
+      cost += stride == 1 || stride == 0 ? 1 : lanes * (k < resultStrides.size() ? 2.0 : 1.0);
+    }
+    if (analysis.bent[loop.dim])
+      cost += lanes;
+    cost /= static_cast<double>(loop.size) / (llvm::divideCeil(loop.size, lanes));
+    if (cost <= best) { // the inner one of equals: it stays in the cache
+      best = cost;
+      plan.vectorLoop = i;
+    }
+  }
+  plan.lanes = lanes;
+  int64_t total = 1;
+  for (const NestLoop &loop : plan.loops)
+    total *= loop.size;
+  // Long rows are cut, so that the units are small enough to balance and large
+  // enough to hide the arithmetic of finding them.
+  if (plan.vectorLoop >= 0) {
+    int64_t size = plan.loops[plan.vectorLoop].size;
+    plan.chunk = size <= 4096 ? size : 2048;
+    plan.units = total / size * llvm::divideCeil(size, plan.chunk);
+  } else {
+    plan.units = 1;
+  }
+  double elementNanoseconds =
+      std::max(bytesPerElement / 16, std::isfinite(best) ? best / 4 / lanes : 1.0);
+  plan.unitNanoseconds = 3 + elementNanoseconds * total / plan.units;
+  return plan;
+}
+
+Value cpu::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes) {
+  auto type = VectorType::get({lanes}, builder.getI32Type());
+  SmallVector<int32_t> steps(lanes);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value lane = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(steps)));
+  Value limit = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI32Type(), count);
+  Value limits = builder.createOrFold<vector::BroadcastOp>(loc, type, limit);
+  return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lane, limits);
+}
+
+void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value high, int64_t size,
+                         int64_t lanes,
+                         llvm::function_ref<void(OpBuilder &, Value, int64_t, Value)> body) {
+  Location loc = kernel.loc;
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto loop = [&](Value from, Value to, int64_t step) {
+    auto forOp = scf::ForOp::create(builder, loc, from, to, constant(step));
+    OpBuilder inner = OpBuilder::atBlockBegin(forOp.getBody());
+    body(inner, forOp.getInductionVar(), step, nullptr);
+  };
+  int64_t tail = size % lanes;
+  if (tail == 0)
+    return loop(low, high, lanes);
+  // Whole rows end where the tail begins; only the last piece has one.
+  Value border = constant(size - tail);
+  Value whole = builder.createOrFold<arith::MinSIOp>(loc, high, border);
+  if (size > lanes)
+    loop(low, whole, lanes);
+  Value from = builder.createOrFold<arith::MaxSIOp>(loc, low, border);
+  if (!kernel.caps.maskedOps)
+    return loop(from, high, 1);
+  Value hasTail = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, from, high);
+  auto ifOp = scf::IfOp::create(builder, loc, hasTail, /*withElseRegion=*/false);
+  OpBuilder inner = OpBuilder::atBlockBegin(ifOp.thenBlock());
+  Value count = arith::ConstantIndexOp::create(inner, loc, tail);
+  body(inner, from, lanes, makeMask(inner, loc, count, lanes));
+}
+
+void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<int64_t> offsets, Value begin,
+                   Value end, llvm::function_ref<void(OpBuilder &, const Position &)> body) {
+  if (plan.units == 0)
+    return;
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto units = scf::ForOp::create(builder, loc, begin, end, constant(builder, 1));
+  OpBuilder inner = OpBuilder::atBlockBegin(units.getBody());
+
+  // The unit's number, taken apart from the inside out.
+  Position position;
+  for (int64_t offset : offsets)
+    position.indices.push_back(constant(inner, offset));
+  auto setIndex = [&](OpBuilder &b, int64_t dim, Value value) {
+    position.indices[dim] =
+        offsets[dim] == 0 ? value
+                          : b.createOrFold<arith::AddIOp>(loc, value, constant(b, offsets[dim]));
+  };
+  Value rest = units.getInductionVar();
+  auto take = [&](int64_t size, bool last) -> Value {
+    if (size == 1)
+      return constant(inner, 0);
+    if (last)
+      return rest;
+    Value part = arith::RemUIOp::create(inner, loc, rest, constant(inner, size));
+    rest = arith::DivUIOp::create(inner, loc, rest, constant(inner, size));
+    return part;
+  };
+  SmallVector<unsigned> outer;
+  for (unsigned i = 0; i < plan.loops.size(); ++i)
+    if (static_cast<int>(i) != plan.vectorLoop)
+      outer.push_back(i);
+  if (plan.vectorLoop < 0) {
+    body(inner, position);
+    return;
+  }
+  const NestLoop &vectorLoop = plan.loops[plan.vectorLoop];
+  int64_t chunks = llvm::divideCeil(vectorLoop.size, plan.chunk);
+  Value chunkIndex = take(chunks, outer.empty());
+  for (unsigned i : llvm::reverse(outer))
+    setIndex(inner, plan.loops[i].dim, take(plan.loops[i].size, i == outer.front()));
+
+  Value low = inner.createOrFold<arith::MulIOp>(loc, chunkIndex, constant(inner, plan.chunk));
+  Value high = inner.createOrFold<arith::AddIOp>(loc, low, constant(inner, plan.chunk));
+  if (vectorLoop.size % plan.chunk != 0)
+    high = inner.createOrFold<arith::MinSIOp>(loc, high, constant(inner, vectorLoop.size));
+  emitVectorLoop(kernel, inner, low, high, vectorLoop.size, plan.lanes,
+                 [&](OpBuilder &b, Value index, int64_t lanes, Value mask) {
+                   setIndex(b, vectorLoop.dim, index);
+                   position.vectorDim = lanes == 1 ? -1 : static_cast<int>(vectorLoop.dim);
+                   position.lanes = lanes;
+                   position.mask = mask;
+                   body(b, position);
+                 });
+}

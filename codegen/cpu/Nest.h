@@ -1,0 +1,65 @@
+//===- Nest.h - a parallel, vectorised loop nest over a box ------*- C++ -*-===//
+//
+// The loops of every builder that works element by element: dimensions that all
+// accesses walk alike are merged, one of them becomes the vector dimension, and
+// the rest is cut into work units.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_CODEGEN_CPU_NEST_H
+#define LUMEN_CODEGEN_CPU_NEST_H
+
+#include "codegen/common/AccessAnalysis.h"
+#include "codegen/cpu/CpuKernel.h"
+
+namespace lumen::cpu {
+
+/// Consecutive dimensions of the space that are walked as one.
+struct NestLoop {
+  int64_t dim;  ///< the innermost of them: its index counts through all
+  int64_t size;
+};
+
+/// How to walk a box of an iteration space.
+struct NestPlan {
+  llvm::SmallVector<NestLoop> loops; ///< outer ones first, without unit loops
+  int vectorLoop = -1;               ///< index into `loops`; -1: scalar
+  int64_t lanes = 1;
+  int64_t chunk = 1;                 ///< elements of the vector loop per unit
+  int64_t units = 0;
+  double unitNanoseconds = 0;        ///< estimated
+
+  /// Plans the walk of `shape`. `strides` has one row per access, results
+  /// first: elements per step of each dimension.
+  static NestPlan make(llvm::ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
+                       llvm::ArrayRef<llvm::SmallVector<int64_t>> resultStrides, int64_t lanes,
+                       double bytesPerElement);
+};
+
+/// Lanes that suit the element types of a kernel: full registers of the
+/// widest type, but not less than what 32-bit elements fill.
+int64_t preferredLanes(CpuKernel &kernel);
+
+/// Calls `body` at every position of units [begin, end) of the plan, with
+/// `offsets` added to the indices. `body` must not keep the builder.
+void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> offsets,
+              mlir::Value begin, mlir::Value end,
+              llvm::function_ref<void(mlir::OpBuilder &, const Position &)> body);
+
+/// A vector loop over [low, high) with `lanes` at a step and a tail, which is
+/// masked or scalar as the level likes it. `size` is the largest value of
+/// `high`; `high - low` is a multiple of `lanes` except where high == size.
+void emitVectorLoop(CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high,
+                    int64_t size, int64_t lanes,
+                    llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes,
+                                            mlir::Value mask)>
+                        body);
+
+/// Lanes [0, count) of a mask.
+mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count, int64_t lanes);
+
+/// Fewest units that are worth waking another thread for.
+int64_t grainFor(double unitNanoseconds, int64_t units);
+
+} // namespace lumen::cpu
+
+#endif // LUMEN_CODEGEN_CPU_NEST_H

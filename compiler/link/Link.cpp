@@ -7,6 +7,7 @@
 #include "compiler/link/Header.h"
 #include "compiler/link/Linker.h"
 #include "compiler/link/Tables.h"
+#include "compiler/link/VerifyTables.h"
 #include "compiler/link/WeightsObject.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -219,6 +220,8 @@ Error Link::addHeaders() {
 
 Error Link::run() {
   assert(sanitizeName(tables.name).get() == tables.name && "model name is no identifier");
+  if (Error error = verifyTables(tables, weights.size))
+    return error;
   WeightsPlace place;
   place.size = weights.size;
   if (weightsInside())

@@ -45,11 +45,14 @@ Expected<SmallVector<char, 0>> localizeSymbols(StringRef path, StringRef exporte
 
   objcopy::ConfigManager config;
   config.Common.StripDebug = !keepSymbols;
-  auto name = objcopy::NameOrPattern::create(exported, objcopy::MatchStyle::Literal,
-                                             [](Error error) { return error; });
-  if (!name)
-    return name.takeError();
-  if (Error error = config.Common.SymbolsToKeepGlobal.addMatcher(std::move(name)))
+  auto match = [](StringRef text) {
+    return objcopy::NameOrPattern::create(text, objcopy::MatchStyle::Literal,
+                                          [](Error error) { return error; });
+  };
+  if (Error error = config.Common.SymbolsToKeepGlobal.addMatcher(match(exported)))
+    return error;
+  // Names symbols by their index, which changes here.
+  if (Error error = config.Common.ToRemove.addMatcher(match(".llvm_addrsig")))
     return error;
 
   SmallVector<char, 0> localized;

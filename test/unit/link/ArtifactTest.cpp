@@ -100,8 +100,8 @@ TEST_F(Artifact, HoldsTheTables) {
                             std::vector<Dim>{{-1, 77, "batch"}, {-1, -1, ""}}});
   tables.numSizes = 21;
   tables.arenaSize = 22;
-  tables.launches[0].firstSize = 23;
-  tables.launches[0].numSizes = 24;
+  tables.launches[0].firstSize = 3;
+  tables.launches[0].numSizes = 5;
   Variant spirv;
   spirv.level = 2;
   spirv.code = {'S', 'P', 'V'};
@@ -204,6 +204,7 @@ TEST_F(Artifact, LivesBesideAnother) {
 TEST_F(Artifact, WithoutWeights) {
   ScaleModel model("bare");
   model.weights = {};
+  model.tables.buffers[0] = {LUMEN_ABI_HEAP, 0, 0, 4};
   ASSERT_NO_FATAL_FAILURE(load(model));
   EXPECT_EQ(module->model->weights, nullptr);
   EXPECT_EQ(module->model->weights_file, nullptr);
@@ -276,6 +277,21 @@ TEST_F(Artifact, NeedsOnlyTheCLibrary) {
       }
   }
   EXPECT_FALSE(versions.empty());
+}
+
+// Kernels keep their names for a profiler where that is asked for.
+TEST_F(Artifact, KeepsSymbolsOnRequest) {
+  LinkOptions options;
+  for (bool keep : {false, true}) {
+    options.keepSymbols = keep;
+    ASSERT_NO_FATAL_FAILURE(load(ScaleModel(keep ? "named" : "bare"), options));
+    auto object =
+        cantFail(object::ObjectFile::createObjectFile(folder.file(keep ? "named.so" : "bare.so")));
+    bool found = any_of(object.getBinary()->symbols(), [](const object::SymbolRef &symbol) {
+      return cantFail(symbol.getName()) == "scale_v2";
+    });
+    EXPECT_EQ(found, keep);
+  }
 }
 
 // A call that the table of the C library lacks fails the link by name.

@@ -126,48 +126,71 @@ TEST(SanitizeName, MakesCIdentifiers) {
             "model name '--' has no letter or digit, expected one such as 'my_model'");
 }
 
-/// Compiles and runs a C or C++ program of one file with the host's compiler.
-int runProgram(const Folder &folder, StringRef source, ArrayRef<std::string> arguments) {
-  std::vector<StringRef> command = {LUMEN_TEST_CC, "-I" LUMEN_SOURCE_DIR, source, "-o"};
+/// Compiles a program of one file with the host's compiler, as its users would.
+std::string build(const Folder &folder, StringRef language, ArrayRef<std::string> more) {
   std::string program = folder.file("program");
-  command.push_back(program);
-  for (const std::string &argument : arguments)
+  std::string standard = language == "c" ? "-std=c11" : "-std=c++11";
+  std::string include = "-I" + folder.file("");
+  std::vector<StringRef> command = {LUMEN_TEST_CC,
+                                    standard,
+                                    "-O1",
+                                    "-Wall",
+                                    "-Wextra",
+                                    "-pedantic",
+                                    "-Werror",
+                                    include,
+                                    "-x",
+                                    language,
+                                    LUMEN_TEST_PROGRAM,
+                                    "-x",
+                                    "none",
+                                    "-o",
+                                    program,
+                                    "-Wno-unused-command-line-argument"};
+  for (const std::string &argument : more)
     command.push_back(argument);
-  command.push_back("-lm");
-  if (int code = sys::ExecuteAndWait(command[0], command))
-    return 1000 + code;
-  return sys::ExecuteAndWait(program, {program});
+  command.insert(command.end(), {"-lm", "-ldl", "-lpthread"});
+  return sys::ExecuteAndWait(command[0], command) == 0 ? program : "";
 }
 
-// Two static models and their runtimes share one program without clashing, though
-// all their inner names are equal; only the entry points are visible.
-TEST(StaticModels, ShareAProgram) {
-  for (auto [emit, suffix] :
-       {std::pair(Emit::Object, ".o"), std::pair(Emit::StaticLibrary, ".a")}) {
-    Folder folder;
-    std::vector<std::string> arguments;
-    for (auto [name, factor] : {std::pair("one", 2.0f), std::pair("two", 3.0f)}) {
-      LinkOptions options = output(folder, std::string(name) + suffix, emit);
-      ASSERT_EQ(message(ScaleModel(name, factor).link(options)), "success");
-      arguments.push_back(options.output);
-    }
-    std::string source = folder.file("main.c");
-    std::ofstream(source) << R"(
-#include "one.h"
-#include "two.h"
-#include "runtime-lite/include/lumen_abi.h"
-static float factor(const lumen_module *module) {
-  return *(const float *)*((const lumen_abi_model *)module->model)->weights;
-}
-int main(void) {
-  const lumen_module *one = lumen_module_one(), *two = lumen_module_two();
-  if (one == two || one->api == two->api || one->model == two->model)
-    return 1;
-  return factor(one) == 2.0f && factor(two) == 3.0f ? 0 : 2;
-}
-)";
-    EXPECT_EQ(runProgram(folder, source, arguments), 0);
+struct Form {
+  Emit emit;
+  const char *suffix;
+  const char *language;
+};
+
+class TwoModels : public ::testing::TestWithParam<Form> {};
+
+// Two models run in one program, linked or loaded, although all their inner names
+// are equal: each has a runtime of its own, and only the entry points are visible.
+TEST_P(TwoModels, ShareAProgram) {
+  const auto &[emit, suffix, language] = GetParam();
+  Folder folder;
+  std::vector<std::string> artifacts;
+  for (auto [name, factor] : {std::pair("one", 2.0f), std::pair("two", 3.0f)}) {
+    LinkOptions options = output(folder, std::string(name) + suffix, emit);
+    ASSERT_EQ(message(ScaleModel(name, factor).link(options)), "success");
+    artifacts.push_back(options.output);
   }
+  bool linked = emit != Emit::SharedObject;
+  std::vector<std::string> more;
+  if (linked) {
+    more = artifacts;
+    more.push_back("-DLINKED");
+  }
+  std::string program = build(folder, language, more);
+  ASSERT_FALSE(program.empty());
+  std::vector<StringRef> command = {program};
+  if (!linked)
+    command.insert(command.end(), artifacts.begin(), artifacts.end());
+  EXPECT_EQ(sys::ExecuteAndWait(program, command), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, TwoModels,
+                         ::testing::Values(Form{Emit::SharedObject, ".so", "c"},
+                                           Form{Emit::SharedObject, ".so", "c++"},
+                                           Form{Emit::Object, ".o", "c"},
+                                           Form{Emit::StaticLibrary, ".a", "c"},
+                                           Form{Emit::StaticLibrary, ".a", "c++"}));
 
 } // namespace

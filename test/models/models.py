@@ -224,6 +224,33 @@ def mlp(path, layers=20, width=512, batch=32, seed=3):
     g.save(path, "mlp", [("input", [batch, width])], [("output", [batch, width])])
 
 
+def small(path, seed=4):
+    """A small convolution net with one of each: for tests that are not about speed."""
+    g = Graph(seed)
+
+    def vector(name, count, scale, offset=0.0):
+        noise = g.rng.standard_normal(count, dtype=np.float32)
+        return g.constant(name, np.float32(offset) + np.float32(scale) * noise)
+    x = g.node("Conv", ["input", g.constant("w1", he(g.rng, [16, 3, 3, 3], 27)),
+                        vector("b1", 16, 0.1)], "conv1", kernel_shape=[3, 3], pads=[1] * 4)
+    x = g.node("BatchNormalization", [x, vector("scale", 16, 0.1, 1), vector("bias", 16, 0.1),
+                                      vector("mean", 16, 0.1),
+                                      g.constant("var", 0.5 + g.rng.random(16, np.float32))], "bn1")
+    x = g.node("Relu", [x], "relu1")
+    x = g.node("MaxPool", [x], "pool1", kernel_shape=[2, 2], strides=[2, 2])
+    y = g.node("Conv", [x, g.constant("w2", he(g.rng, [16, 1, 3, 3], 9))], "depthwise",
+               kernel_shape=[3, 3], pads=[1] * 4, group=16)
+    x = g.node("Add", [x, y], "residual")
+    x = g.node("Conv", [x, g.constant("w3", he(g.rng, [24, 16, 1, 1], 16))], "conv2",
+               kernel_shape=[1, 1])
+    x = g.node("Relu", [x], "relu2")
+    x = g.node("GlobalAveragePool", [x], "pool2")
+    x = g.node("Flatten", [x], "flatten")
+    x = g.node("Gemm", [x, g.constant("w4", he(g.rng, [24, 10], 24)), vector("b4", 10, 0.1)], "fc")
+    g.nodes.append(helper.make_node("Softmax", [x], ["output"], name="softmax", axis=1))
+    g.save(path, "small", [("input", [1, 3, 32, 32])], [("output", [1, 10])])
+
+
 def magika(path):
     import magika as package
     source = Path(package.__file__).parent / "models/standard_v3_3/model.onnx"
@@ -238,6 +265,8 @@ MODELS = {
                     {"bytes": (0, 257)}),
     "mobilenetv2": Model(mobilenet_v2),
     "mlp": Model(mlp),
+    "small": Model(small),
+    "mlp-small": Model(lambda path: mlp(path, layers=3, width=48, batch=5)),
 }
 for number, light_name in enumerate(LIGHT):
     MODELS[light_name] = light(light_name)

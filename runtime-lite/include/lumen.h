@@ -49,14 +49,14 @@ extern "C" {
 
 typedef enum lumen_code {
   LUMEN_OK = 0,
-  LUMEN_INVALID_ARGUMENT = 1, /* the caller's mistake: a type, a shape, a name */
-  LUMEN_NOT_FOUND = 2,        /* a file or a name that does not exist */
-  LUMEN_VERSION = 3,          /* artifact and header do not fit together */
-  LUMEN_UNSUPPORTED = 4,      /* this runtime or device cannot do it */
-  LUMEN_OUT_OF_MEMORY = 5,
-  LUMEN_IO = 6,     /* a file could not be read */
-  LUMEN_DEVICE = 7, /* a device failed, or none fits */
-  LUMEN_MODEL = 8   /* the model itself gave up, for example an index out of range */
+  LUMEN_ERROR_INVALID_ARGUMENT = 1, /* the caller's mistake: a type, a shape, a name */
+  LUMEN_ERROR_NOT_FOUND = 2,        /* a file or a name that does not exist */
+  LUMEN_ERROR_VERSION = 3,          /* artifact and header do not fit together */
+  LUMEN_ERROR_UNSUPPORTED = 4,      /* this runtime or device cannot do it */
+  LUMEN_ERROR_OUT_OF_MEMORY = 5,
+  LUMEN_ERROR_IO = 6,     /* a file could not be read */
+  LUMEN_ERROR_DEVICE = 7, /* a device failed, or none fits */
+  LUMEN_ERROR_MODEL = 8   /* the model itself gave up, for example an index out of range */
 } lumen_code;
 
 typedef struct lumen_status {
@@ -402,7 +402,7 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library->handle) {
     const char *reason = dlerror();
-    return lumen_detail_fail(status, LUMEN_IO, path, reason ? reason : "cannot be loaded");
+    return lumen_detail_fail(status, LUMEN_ERROR_IO, path, reason ? reason : "cannot be loaded");
   }
   char symbol[300] = "lumen_module_";
   const char *soname = lumen_detail_soname(library->handle);
@@ -432,7 +432,7 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
     dlclose(library->handle);
     library->handle = NULL;
     library->module = NULL;
-    return lumen_detail_fail(status, address ? LUMEN_VERSION : LUMEN_INVALID_ARGUMENT, path, error);
+    return lumen_detail_fail(status, address ? LUMEN_ERROR_VERSION : LUMEN_ERROR_INVALID_ARGUMENT, path, error);
   }
   return LUMEN_OK;
 }
@@ -512,7 +512,7 @@ static inline void lumen_model_get_info(const lumen_model *model, lumen_model_in
   model->api->model_info(model, info);
 }
 
-/* The kernel levels in the file, from the most demanding one. LUMEN_NOT_FOUND
+/* The kernel levels in the file, from the most demanding one. LUMEN_ERROR_NOT_FOUND
  * past the last. */
 static inline int lumen_level(const lumen_model *model, uint32_t index, lumen_level_info *info) {
   return model->api->level_info(model, index, info);

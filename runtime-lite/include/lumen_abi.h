@@ -171,7 +171,7 @@ typedef struct lumen_abi_frame {
   int (*launch)(struct lumen_abi_frame *, uint32_t launch);
   int (*read_scalar)(struct lumen_abi_frame *, uint32_t buffer, int64_t *value);
   /* Memory until the next run for a HEAP buffer or an OUTPUT without a bound;
-   * NULL: none left, which ends the run with LUMEN_OUT_OF_MEMORY. */
+   * NULL: none left, which ends the run with LUMEN_ERROR_OUT_OF_MEMORY. */
   void *(*heap_alloc)(struct lumen_abi_frame *, uint32_t buffer, uint64_t size);
   int (*fail)(struct lumen_abi_frame *, int status, const char *message);
   /* An extent of an output that only the run knows; `dim` counts through the

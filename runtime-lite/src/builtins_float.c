@@ -17,7 +17,8 @@ static uint16_t narrow(uint64_t bits, format from, format to) {
   uint64_t mantissa = bits & ((one << from.mantissa) - 1);
   int32_t max_exponent = (1 << from.exponent) - 1, max_result = (1 << to.exponent) - 1;
   int32_t exponent = (int32_t)(bits >> from.mantissa) & max_exponent;
-  uint16_t sign = (uint16_t)((bits >> (from.mantissa + from.exponent)) << (to.mantissa + to.exponent));
+  uint16_t sign =
+      (uint16_t)((bits >> (from.mantissa + from.exponent)) << (to.mantissa + to.exponent));
   uint16_t infinity = (uint16_t)(max_result << to.mantissa);
   unsigned shift = from.mantissa - to.mantissa;
 

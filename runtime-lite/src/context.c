@@ -28,13 +28,13 @@ static int check_options(const model *model, const lumen_context_options *option
   if (!options->arena)
     return LUMEN_OK;
   if ((uintptr_t)options->arena % LUMEN_ALIGNMENT)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "the arena at %p is not aligned to %u bytes",
-                      options->arena, LUMEN_ALIGNMENT);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "the arena at %p is not aligned to %u bytes", options->arena,
+                      LUMEN_ALIGNMENT);
   if (!model->abi->plan && options->arena_size < model->abi->arena_size)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
-                      "the arena has %llu bytes, expected at least %llu",
-                      (unsigned long long)options->arena_size,
-                      (unsigned long long)model->abi->arena_size);
+    return lumen_fail(
+        status, LUMEN_ERROR_INVALID_ARGUMENT, "the arena has %llu bytes, expected at least %llu",
+        (unsigned long long)options->arena_size, (unsigned long long)model->abi->arena_size);
   return LUMEN_OK;
 }
 
@@ -51,7 +51,7 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
     return code;
   context *context = lumen_allocate(sizeof(*context));
   if (!context)
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   atomic_fetch_add(&model->references, 1);
   context->base.api = base->api;
   context->base.model = base;
@@ -67,7 +67,7 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   context->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   if (!context->output_dims || !context->output_bounds || !context->output_exact ||
       !context->inputs || !context->outputs || !context->owned_outputs)
-    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+    code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code)
     code = lumen_plan_create(context, status);
   if (!code)
@@ -87,7 +87,7 @@ int lumen_output_shapes_impl(lumen_context *base, const lumen_value *inputs, uin
   const lumen_abi_model *abi = context->model->abi;
   int code = lumen_check_inputs(context, inputs, num_inputs, false, status);
   if (!code && num_outputs != abi->num_outputs)
-    code = lumen_fail(status, LUMEN_INVALID_ARGUMENT, "%u outputs given, the model has %u",
+    code = lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%u outputs given, the model has %u",
                       num_outputs, abi->num_outputs);
   if (!code)
     code = lumen_plan_update(context, inputs, status);
@@ -155,8 +155,8 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
   if (!context->profile)
     context->profile = lumen_allocate(abi->num_launches * sizeof(lumen_profile_entry));
   if (!context->profile)
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a profile of %u launches",
-                      abi->name, abi->num_launches);
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
+                      "%s: no memory for a profile of %u launches", abi->name, abi->num_launches);
   for (uint32_t i = 0; i < abi->num_launches; ++i) {
     const lumen_abi_launch *launch = &abi->launches[i];
     context->profile[i] = (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,

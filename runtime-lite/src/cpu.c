@@ -36,9 +36,7 @@ typedef struct registers {
 
 static registers cpuid(uint32_t leaf, uint32_t subleaf) {
   registers r;
-  __asm__ volatile("cpuid"
-                   : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d)
-                   : "0"(leaf), "2"(subleaf));
+  __asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "0"(leaf), "2"(subleaf));
   return r;
 }
 

@@ -22,7 +22,7 @@ typedef struct cpu_model {
 } cpu_model;
 
 typedef struct cpu_context {
-  char *arena;       /* the caller's or arena_owned */
+  char *arena; /* the caller's or arena_owned */
   char *arena_owned;
   uint64_t arena_capacity;
   char *scratch;
@@ -32,7 +32,7 @@ typedef struct cpu_context {
   uint32_t num_varying;
   uint64_t *owned_capacity; /* of context->owned_outputs */
   lumen_heap heap;
-  void **heap_values; /* by buffer, where the model has a schedule of its own */
+  void **heap_values;   /* by buffer, where the model has a schedule of its own */
   lumen_status *status; /* of the run that goes on */
 } cpu_context;
 
@@ -90,11 +90,11 @@ static int check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_st
       if (abi->levels[kernel->variants[i].level].target == LUMEN_ABI_CPU)
         needed = abi->levels[kernel->variants[i].level].name;
     if (!needed)
-      return lumen_fail(status, LUMEN_DEVICE, "%s: kernel '%s' has no code for a CPU", abi->name,
-                        kernel->name);
+      return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: kernel '%s' has no code for a CPU",
+                        abi->name, kernel->name);
     char name[96];
     lumen_cpu_name(name);
-    return lumen_fail(status, LUMEN_DEVICE,
+    return lumen_fail(status, LUMEN_ERROR_DEVICE,
                       "%s: needs a CPU of level %s at least, this one (%s) offers %s", abi->name,
                       needed, name, lumen_cpu_level_name(features));
   }
@@ -134,18 +134,18 @@ static int usable_features(const lumen_abi_model *abi, const lumen_model_options
       if (abi->levels[i].target == LUMEN_ABI_CPU &&
           strlen(levels) + strlen(abi->levels[i].name) + 3 < sizeof(levels))
         strcat(strcat(levels, *levels ? ", " : ""), abi->levels[i].name);
-    return lumen_fail(status, LUMEN_NOT_FOUND, "%s is '%s', %s has %s", source, wanted, abi->name,
-                      levels);
+    return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', %s has %s", source, wanted,
+                      abi->name, levels);
   }
   level = lumen_cpu_implied(level);
   if (level & ~*features)
-    return lumen_fail(status, LUMEN_DEVICE, "%s is '%s', this CPU offers %s at most", source,
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', this CPU offers %s at most", source,
                       wanted, lumen_cpu_level_name(*features));
   *features &= level;
   /* The features of the CPU are no more to blame if a kernel is missing now. */
   for (uint32_t k = 0; k < abi->num_kernels; ++k)
     if (!choose_variant(abi, k, *features) && choose_variant(abi, k, lumen_cpu_features()))
-      return lumen_fail(status, LUMEN_DEVICE, "%s is '%s', %s has no code for so low a level",
+      return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', %s has no code for so low a level",
                         source, wanted, abi->name);
   return LUMEN_OK;
 }
@@ -247,7 +247,7 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
   state->init = lumen_allocate_large(abi->init_size);
   int code = LUMEN_OK;
   if (!scratch || !args || !state->init)
-    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory to prepare its weights",
+    code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to prepare its weights",
                       abi->name);
   for (uint32_t i = 0; i < abi->num_inits && !code; ++i) {
     const lumen_abi_launch *init = &abi->inits[i];
@@ -276,7 +276,7 @@ static int cpu_open(model *model, const lumen_model_options *options, lumen_stat
     state->variants = lumen_allocate(abi->num_kernels * sizeof(*state->variants));
   if (!state || !state->variants) {
     free(state);
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
   }
   choose_variants(abi, features, state);
   uint32_t launches = last_arg(abi, abi->launches, abi->num_launches);
@@ -347,7 +347,7 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
   if (context->arena) {
     state->arena = context->arena;
     if (context->arena_size > context->arena_capacity)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "the arena has %llu bytes, expected at least %llu for these shapes",
                         (unsigned long long)context->arena_capacity,
                         (unsigned long long)context->arena_size);
@@ -361,7 +361,7 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
   state->arena_capacity = 0;
   state->arena = state->arena_owned = lumen_allocate_large(context->arena_size);
   if (!state->arena)
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for an arena of %llu bytes",
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for an arena of %llu bytes",
                       name, (unsigned long long)context->arena_size);
   state->arena_capacity = context->arena_size;
   atomic_fetch_add(&context->model->memory_used, state->arena_capacity);
@@ -377,16 +377,16 @@ static int fit_outputs(context *context, cpu_context *state, lumen_status *statu
     uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
     bounds += info->rank > 0 ? info->rank : 0;
     /* One without a bound lies in the heap, once the run has made it. */
-    if (bytes == UINT64_MAX ||
-        (context->owned_outputs[i] && bytes <= state->owned_capacity[i]))
+    if (bytes == UINT64_MAX || (context->owned_outputs[i] && bytes <= state->owned_capacity[i]))
       continue;
     free(context->owned_outputs[i]);
     atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[i]);
     state->owned_capacity[i] = 0;
     context->owned_outputs[i] = lumen_allocate_large(bytes);
     if (!context->owned_outputs[i])
-      return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "output '%s': no memory for its %llu bytes",
-                        info->name, (unsigned long long)bytes);
+      return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
+                        "output '%s': no memory for its %llu bytes", info->name,
+                        (unsigned long long)bytes);
     state->owned_capacity[i] = bytes;
     atomic_fetch_add(&context->model->memory_used, bytes);
   }
@@ -471,7 +471,7 @@ static int cpu_context_open(context *context, lumen_status *status) {
   }
   if (!state || !state->scratch || !state->args || !state->varying || !state->owned_capacity ||
       !state->heap_values)
-    code = lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+    code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code && context->plan_id)
     code = follow_plan(context, status);
   if (code && state)
@@ -535,7 +535,7 @@ static void *frame_heap_alloc(lumen_abi_frame *frame, uint32_t buffer, uint64_t 
   cpu_context *state = context->device_state;
   void *memory = lumen_heap_alloc(&state->heap, size);
   if (!memory)
-    lumen_fail(state->status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a value of %llu bytes",
+    lumen_fail(state->status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a value of %llu bytes",
                context->model->abi->name, (unsigned long long)size);
   if (context->buffers[buffer].region == LUMEN_ABI_OUTPUT)
     context->outputs[context->buffers[buffer].index] = memory;
@@ -552,7 +552,7 @@ static int frame_set_dim(lumen_abi_frame *frame, uint32_t dim, int64_t extent) {
   context *context = frame->state;
   int64_t bound = context->output_bounds[dim];
   if (extent < 0 || (bound >= 0 && extent > bound))
-    return frame_fail(frame, LUMEN_MODEL, "an output is larger than its bound");
+    return frame_fail(frame, LUMEN_ERROR_MODEL, "an output is larger than its bound");
   context->output_dims[dim] = extent;
   return LUMEN_OK;
 }

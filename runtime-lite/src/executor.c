@@ -108,8 +108,7 @@ static void work(pool *pool, uint32_t worker, uint32_t generation) {
     uint32_t left;
     while ((left = claim(&pool->slots[at], generation))) {
       uint32_t chunks = pool->chunks;
-      uint32_t chunk =
-          share_begin(chunks, workers, at) + share(chunks, workers, at) - left;
+      uint32_t chunk = share_begin(chunks, workers, at) + share(chunks, workers, at) - left;
       pool->fn(pool->arg, chunk, worker);
       if (atomic_fetch_add(&pool->done, 1) + 1 == chunks && atomic_load(&pool->caller_sleeps))
         futex_wake(&pool->done, 1);
@@ -169,8 +168,8 @@ static void pool_parallel_for(void *self, uint32_t chunks, lumen_chunk_fn fn, vo
                           memory_order_release);
   atomic_store(&pool->generation, generation);
   if (atomic_load(&pool->sleepers))
-    futex_wake(&pool->generation, (int)(chunks - 1 < pool->num_threads ? chunks - 1
-                                                                       : pool->num_threads));
+    futex_wake(&pool->generation,
+               (int)(chunks - 1 < pool->num_threads ? chunks - 1 : pool->num_threads));
   work(pool, 0, generation);
 
   int spins = 0;
@@ -222,7 +221,7 @@ static int default_threads(uint32_t *num_threads, lumen_status *status) {
   char *end;
   long value = strtol(text, &end, 10);
   if (*end || value < 1 || value > (long)MAX_THREADS)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                       "LUMEN_NUM_THREADS is '%s', expected a number from 1 to %u", text,
                       MAX_THREADS);
   *num_threads = (uint32_t)value;
@@ -233,7 +232,7 @@ lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *s
   if (num_threads == 0 && default_threads(&num_threads, status))
     return NULL;
   if (num_threads > MAX_THREADS) {
-    lumen_fail(status, LUMEN_INVALID_ARGUMENT, "%u threads wanted, expected at most %u",
+    lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%u threads wanted, expected at most %u",
                num_threads, MAX_THREADS);
     return NULL;
   }
@@ -242,7 +241,8 @@ lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *s
   if (!pool || !threads) {
     free(pool);
     free(threads);
-    lumen_fail(status, LUMEN_OUT_OF_MEMORY, "no memory for a pool of %u threads", num_threads);
+    lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "no memory for a pool of %u threads",
+               num_threads);
     return NULL;
   }
   pool->threads = threads;
@@ -263,8 +263,8 @@ lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *s
       pool->num_threads = worker;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error) {
-    lumen_fail(status, LUMEN_DEVICE, "cannot start thread %u of %u: %s", pool->num_threads + 2,
-               num_threads, strerror(error));
+    lumen_fail(status, LUMEN_ERROR_DEVICE, "cannot start thread %u of %u: %s",
+               pool->num_threads + 2, num_threads, strerror(error));
     pool_free(pool);
     return NULL;
   }

@@ -78,7 +78,8 @@ static int fail_unknown_device(const device_list *list, const char *source, cons
     strcat(strcat(strcat(strcat(known, info->kind), " ("), info->name), ")");
     length = strlen(known);
   }
-  return lumen_fail(status, LUMEN_NOT_FOUND, "%s is '%s', there is %s", source, wanted, known);
+  return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', there is %s", source, wanted,
+                    known);
 }
 
 /* The wanted device, or the best one. */
@@ -104,7 +105,8 @@ static int choose_device(model *model, const lumen_model_options *options, lumen
     return lumen_fail(status, reason.code, "%s", reason.message);
   }
   if (any)
-    return lumen_fail(status, LUMEN_DEVICE, "%s: there is no device to run it", model->abi->name);
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: there is no device to run it",
+                      model->abi->name);
   return fail_unknown_device(&list, source, wanted, status);
 }
 
@@ -117,12 +119,13 @@ static uint32_t count_dims(const lumen_abi_value *values, uint32_t count) {
 
 static int check_version(const lumen_abi_model *abi, lumen_status *status) {
   if (abi->abi_version != LUMEN_ABI_VERSION)
-    return lumen_fail(status, LUMEN_VERSION,
+    return lumen_fail(status, LUMEN_ERROR_VERSION,
                       "the model was compiled for version %u of the runtime, this is version %u",
                       abi->abi_version, LUMEN_ABI_VERSION);
   if (abi->size < sizeof(lumen_abi_model))
-    return lumen_fail(status, LUMEN_VERSION, "%s: its table has %u bytes, expected at least %u",
-                      abi->name, abi->size, (unsigned)sizeof(lumen_abi_model));
+    return lumen_fail(status, LUMEN_ERROR_VERSION,
+                      "%s: its table has %u bytes, expected at least %u", abi->name, abi->size,
+                      (unsigned)sizeof(lumen_abi_model));
   return LUMEN_OK;
 }
 
@@ -171,7 +174,7 @@ int lumen_model_open_impl(const lumen_module *module, const lumen_model_options 
     return code;
   model *model = lumen_allocate(sizeof(*model));
   if (!model)
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
   model->base.api = module->api;
   model->base.module = module;
   model->abi = abi;
@@ -210,7 +213,7 @@ void lumen_model_info_impl(const lumen_model *base, lumen_model_info *info) {
 int lumen_level_info_impl(const lumen_model *base, uint32_t index, lumen_level_info *info) {
   const model *model = (const struct model *)base;
   if (index >= model->abi->num_levels)
-    return LUMEN_NOT_FOUND;
+    return LUMEN_ERROR_NOT_FOUND;
   *info = (lumen_level_info){model->abi->levels[index].name, 0, 0};
   model->driver->describe_level(model, index, info);
   return LUMEN_OK;

@@ -48,7 +48,7 @@ int lumen_plan_create(context *context, lumen_status *status) {
   context->planned_sizes = lumen_allocate(abi->num_sizes * sizeof(int64_t));
   context->input_dims = lumen_allocate(2 * model->num_input_dims * sizeof(int64_t));
   if (!context->planned_buffers || !context->planned_sizes || !context->input_dims)
-    return lumen_fail(status, LUMEN_OUT_OF_MEMORY, "%s: no memory for a plan of %u buffers",
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan of %u buffers",
                       abi->name, abi->num_buffers);
   return LUMEN_OK;
 }
@@ -76,8 +76,8 @@ int lumen_plan_update(context *context, const lumen_value *inputs, lumen_status 
   char message[400] = "cannot be planned for these shapes";
   if (abi->num_buffers)
     memcpy(context->planned_buffers, abi->buffers, abi->num_buffers * sizeof(lumen_abi_buffer));
-  int code = abi->plan(dims, context->planned_buffers, context->planned_sizes,
-                       context->output_dims, &arena_size, message, sizeof(message));
+  int code = abi->plan(dims, context->planned_buffers, context->planned_sizes, context->output_dims,
+                       &arena_size, message, sizeof(message));
   if (code)
     return lumen_fail(status, code, "%s: %s", abi->name, message);
   decode_dims(context);

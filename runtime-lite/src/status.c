@@ -48,9 +48,9 @@ void *lumen_allocate_large(uint64_t size) {
 
 const char *lumen_dtype_name(uint32_t dtype) {
   static const char *const names[] = {
-      "unknown", "f32",      "u8",         "i8",     "u16",        "i16", "i32", "i64",    "string",
-      "bool",    "f16",      "f64",        "u32",    "u64",        "c64", "c128", "bf16",  "f8e4m3fn",
-      "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4", "i4", "f4e2m1", "f8e8m0", "u2", "i2"};
+      "unknown",    "f32",    "u8",         "i8",  "u16", "i16",    "i32",    "i64",  "string",
+      "bool",       "f16",    "f64",        "u32", "u64", "c64",    "c128",   "bf16", "f8e4m3fn",
+      "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",  "i4",  "f4e2m1", "f8e8m0", "u2",   "i2"};
   return names[dtype < sizeof(names) / sizeof(names[0]) ? dtype : 0];
 }
 

@@ -22,7 +22,7 @@ static const char *kind_name(uint32_t kind) {
 
 static uint32_t kind_of(const lumen_abi_value *info) {
   return info->kind == LUMEN_ABI_TENSOR && info->dtype == LUMEN_ABI_STRING ? LUMEN_STRINGS
-                                                                          : info->kind;
+                                                                           : info->kind;
 }
 
 static bool same_type(uint32_t dtype, lumen_dl_dtype type) {
@@ -58,11 +58,11 @@ static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uin
   const lumen_abi_value *info = &abi->inputs[index];
   const lumen_tensor *tensor = &inputs[index].u.tensor;
   if (tensor->ndim && !tensor->shape)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "input '%s': has no shape", info->name);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': has no shape", info->name);
   for (int32_t d = 0; d < tensor->ndim; ++d) {
     int64_t extent = tensor->shape[d];
     if (extent < 0)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "input '%s': dimension %d is %lld, expected 0 or more", info->name, d,
                         (long long)extent);
     if (info->rank < 0)
@@ -70,14 +70,14 @@ static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uin
     const lumen_abi_dim *dim = &info->dims[d];
     if (dim->extent >= 0) {
       if (extent != dim->extent)
-        return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                           "input '%s': dimension %d is %lld, expected %lld", info->name, d,
                           (long long)extent, (long long)dim->extent);
       continue;
     }
     const char *symbol = dim->symbol ? dim->symbol : "?";
     if (dim->bound >= 0 && extent > dim->bound)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "input '%s': dimension %d ('%s') is %lld, expected at most %lld",
                         info->name, d, symbol, (long long)extent, (long long)dim->bound);
     uint32_t other_input;
@@ -85,7 +85,7 @@ static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uin
     if (dim->symbol && find_symbol(abi, inputs, index, d, symbol, &other_input, &other_dim)) {
       int64_t other = inputs[other_input].u.tensor.shape[other_dim];
       if (extent != other)
-        return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                           "input '%s': dimension %d ('%s') is %lld, expected %lld as dimension %d "
                           "of input '%s'",
                           info->name, d, symbol, (long long)extent, (long long)other, other_dim,
@@ -98,7 +98,7 @@ static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uin
 static int check_layout(const lumen_abi_value *info, const lumen_tensor *tensor,
                         lumen_status *status) {
   if (tensor->device.type != 1)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                       "input '%s': is on DLPack device type %d, expected 1 (host memory)",
                       info->name, tensor->device.type);
   bool empty = false;
@@ -107,15 +107,15 @@ static int check_layout(const lumen_abi_value *info, const lumen_tensor *tensor,
   if (empty)
     return LUMEN_OK;
   if (lumen_tensor_bytes(info->dtype, tensor->ndim, tensor->shape) > INT64_MAX)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                       "input '%s': its shape has more bytes than memory can hold", info->name);
   if (!tensor->data)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "input '%s': data is NULL", info->name);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': data is NULL", info->name);
   if (tensor->strides) {
     int64_t expected = 1;
     for (int32_t d = tensor->ndim - 1; d >= 0; --d) {
       if (tensor->shape[d] != 1 && tensor->strides[d] != expected)
-        return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                           "input '%s': stride of dimension %d is %lld, expected %lld (row-major "
                           "without gaps)",
                           info->name, d, (long long)tensor->strides[d], (long long)expected);
@@ -131,19 +131,20 @@ static int check_input(const lumen_abi_model *abi, const lumen_value *inputs, ui
   const lumen_value *value = &inputs[index];
   uint32_t kind = kind_of(info);
   if (value->kind != kind)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "input '%s': is a %s, expected a %s",
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': is a %s, expected a %s",
                       info->name, kind_name(value->kind), kind_name(kind));
   if (kind != LUMEN_TENSOR)
-    return lumen_fail(status, LUMEN_UNSUPPORTED, "input '%s': a %s is not supported by this runtime",
-                      info->name, kind_name(kind));
+    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
+                      "input '%s': a %s is not supported by this runtime", info->name,
+                      kind_name(kind));
   const lumen_tensor *tensor = &value->u.tensor;
   if (info->optional && !tensor->data && !tensor->shape)
     return LUMEN_OK;
   if (!same_type(info->dtype, tensor->dtype))
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "input '%s': type is %s, expected %s",
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': type is %s, expected %s",
                       info->name, dl_name(tensor->dtype), lumen_dtype_name(info->dtype));
   if (tensor->ndim < 0 || (info->rank >= 0 && tensor->ndim != info->rank))
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "input '%s': rank is %d, expected %d",
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': rank is %d, expected %d",
                       info->name, tensor->ndim, info->rank < 0 ? 0 : info->rank);
   int code = check_dims(abi, inputs, index, status);
   if (code || !with_data)
@@ -154,10 +155,10 @@ static int check_input(const lumen_abi_model *abi, const lumen_value *inputs, ui
 static int check_count(const char *what, uint32_t given, uint32_t expected, const void *values,
                        lumen_status *status) {
   if (given != expected)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "%u %s given, the model has %u", given, what,
-                      expected);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%u %s given, the model has %u", given,
+                      what, expected);
   if (given && !values)
-    return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "the array of %s is NULL", what);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "the array of %s is NULL", what);
   return LUMEN_OK;
 }
 
@@ -181,28 +182,29 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
     const lumen_abi_value *info = &abi->outputs[i];
     uint32_t kind = kind_of(info);
     if (kind != LUMEN_TENSOR)
-      return lumen_fail(status, LUMEN_UNSUPPORTED,
+      return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
                         "output '%s': a %s is not supported by this runtime", info->name,
                         kind_name(kind));
     if (outputs[i].kind != LUMEN_TENSOR)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT, "output '%s': is a %s, expected a tensor",
-                        info->name, kind_name(outputs[i].kind));
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "output '%s': is a %s, expected a tensor", info->name,
+                        kind_name(outputs[i].kind));
     uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
     bounds += info->rank > 0 ? info->rank : 0;
     const lumen_tensor *tensor = &outputs[i].u.tensor;
     if (!tensor->data || tensor->data == context->owned_outputs[i])
       continue;
     if (tensor->device.type > 1)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "output '%s': is on DLPack device type %d, expected 1 (host memory)",
                         info->name, tensor->device.type);
     if (bytes == UINT64_MAX)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "output '%s': its size is known only after the run, so its memory must be "
                         "the context's (data NULL)",
                         info->name);
     if (outputs[i].capacity < bytes)
-      return lumen_fail(status, LUMEN_INVALID_ARGUMENT,
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "output '%s': capacity is %llu bytes, expected at least %llu", info->name,
                         (unsigned long long)outputs[i].capacity, (unsigned long long)bytes);
   }

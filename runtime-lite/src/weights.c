@@ -16,13 +16,13 @@ static int weights_path(const lumen_abi_model *abi, char *path, size_t capacity,
                         lumen_status *status) {
   Dl_info info;
   if (!dladdr(abi, &info) || !info.dli_fname)
-    return lumen_fail(status, LUMEN_IO, "%s: cannot tell the folder of its weights file '%s'",
+    return lumen_fail(status, LUMEN_ERROR_IO, "%s: cannot tell the folder of its weights file '%s'",
                       abi->name, abi->weights_file);
   const char *slash = strrchr(info.dli_fname, '/');
   int folder = slash ? (int)(slash - info.dli_fname + 1) : 0;
   if ((size_t)snprintf(path, capacity, "%.*s%s", folder, info.dli_fname, abi->weights_file) >=
       capacity)
-    return lumen_fail(status, LUMEN_IO, "%s: the path of its weights file '%s' is too long",
+    return lumen_fail(status, LUMEN_ERROR_IO, "%s: the path of its weights file '%s' is too long",
                       abi->name, abi->weights_file);
   return LUMEN_OK;
 }
@@ -41,18 +41,19 @@ int lumen_weights_open(model *model, lumen_status *status) {
     return code;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return lumen_fail(status, errno == ENOENT ? LUMEN_NOT_FOUND : LUMEN_IO,
+    return lumen_fail(status, errno == ENOENT ? LUMEN_ERROR_NOT_FOUND : LUMEN_ERROR_IO,
                       "%s: cannot open the weights file: %s", path, strerror(errno));
   struct stat info;
   void *data = MAP_FAILED;
   if (fstat(file, &info) != 0)
-    code = lumen_fail(status, LUMEN_IO, "%s: cannot read the weights file: %s", path,
+    code = lumen_fail(status, LUMEN_ERROR_IO, "%s: cannot read the weights file: %s", path,
                       strerror(errno));
   else if ((uint64_t)info.st_size != abi->weights_size)
-    code = lumen_fail(status, LUMEN_IO, "%s: the weights file has %llu bytes, expected %llu", path,
-                      (unsigned long long)info.st_size, (unsigned long long)abi->weights_size);
+    code =
+        lumen_fail(status, LUMEN_ERROR_IO, "%s: the weights file has %llu bytes, expected %llu",
+                   path, (unsigned long long)info.st_size, (unsigned long long)abi->weights_size);
   else if ((data = mmap(NULL, abi->weights_size, PROT_READ, MAP_PRIVATE, file, 0)) == MAP_FAILED)
-    code = lumen_fail(status, LUMEN_IO, "%s: cannot map the weights file: %s", path,
+    code = lumen_fail(status, LUMEN_ERROR_IO, "%s: cannot map the weights file: %s", path,
                       strerror(errno));
   close(file);
   if (!code) {

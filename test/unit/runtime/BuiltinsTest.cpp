@@ -110,8 +110,8 @@ TEST(BuiltinsTest, Division) {
     ASSERT_TRUE(lumen_test__udivti3(a, b) == a / b);
     ASSERT_TRUE(lumen_test__umodti3(a, b) == a % b);
     __int128 sa = random() & 1 ? -static_cast<__int128>(a >> 1) : static_cast<__int128>(a >> 1);
-    __int128 sb = random() & 1 ? -static_cast<__int128>((b >> 1) | 1)
-                               : static_cast<__int128>((b >> 1) | 1);
+    __int128 sb =
+        random() & 1 ? -static_cast<__int128>((b >> 1) | 1) : static_cast<__int128>((b >> 1) | 1);
     ASSERT_TRUE(lumen_test__divti3(sa, sb) == sa / sb);
     ASSERT_TRUE(lumen_test__modti3(sa, sb) == sa % sb);
   }

@@ -23,7 +23,7 @@ protected:
     lumen_context_free(context);
     lumen_model_free(model);
   }
-  std::string run(int expected = LUMEN_INVALID_ARGUMENT) {
+  std::string run(int expected = LUMEN_ERROR_INVALID_ARGUMENT) {
     lumen_status status = {};
     EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, &status), expected);
     EXPECT_EQ(status.code, expected);
@@ -71,8 +71,7 @@ TEST_F(EntryChecksTest, NoData) {
 TEST_F(EntryChecksTest, Strides) {
   int64_t strides[] = {2};
   in.u.tensor.strides = strides;
-  EXPECT_EQ(run(),
-            "input 'x': stride of dimension 0 is 2, expected 1 (row-major without gaps)");
+  EXPECT_EQ(run(), "input 'x': stride of dimension 0 is 2, expected 1 (row-major without gaps)");
   strides[0] = 1;
   EXPECT_EQ(run(LUMEN_OK), "");
 }
@@ -94,18 +93,18 @@ TEST_F(EntryChecksTest, Capacity) {
 
 TEST_F(EntryChecksTest, Counts) {
   lumen_status status = {};
-  EXPECT_EQ(lumen_run(context, &in, 0, &out, 1, &status), LUMEN_INVALID_ARGUMENT);
+  EXPECT_EQ(lumen_run(context, &in, 0, &out, 1, &status), LUMEN_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(status.message, "0 inputs given, the model has 1");
-  EXPECT_EQ(lumen_run(context, &in, 1, &out, 2, &status), LUMEN_INVALID_ARGUMENT);
+  EXPECT_EQ(lumen_run(context, &in, 1, &out, 2, &status), LUMEN_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(status.message, "2 outputs given, the model has 1");
-  EXPECT_EQ(lumen_run(context, nullptr, 1, &out, 1, &status), LUMEN_INVALID_ARGUMENT);
+  EXPECT_EQ(lumen_run(context, nullptr, 1, &out, 1, &status), LUMEN_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(status.message, "the array of inputs is NULL");
 }
 
 // A status is not needed.
 TEST_F(EntryChecksTest, NoStatus) {
   shape[0] = 4;
-  EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, nullptr), LUMEN_INVALID_ARGUMENT);
+  EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, nullptr), LUMEN_ERROR_INVALID_ARGUMENT);
 }
 
 } // namespace

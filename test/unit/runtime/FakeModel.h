@@ -43,8 +43,7 @@ struct FakeModel {
     for (int64_t i = begin; i < end; ++i)
       t[i] = mine[0] == begin && mine[1] == worker ? x[i] * w[i] : -1.0f;
   }
-  static void add(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
-                  void *) {
+  static void add(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t, void *) {
     auto *t = static_cast<const float *>(args[0]), *d = static_cast<const float *>(args[1]);
     auto *y = static_cast<float *>(args[2]);
     for (int64_t i = begin; i < end; ++i)
@@ -112,9 +111,8 @@ struct FakeModel {
       {{"x86-64-v9", LUMEN_ABI_CPU, 0, impossibleFeature | lowFeatures},
        {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures}}};
   std::array<lumen_abi_variant, 4> variants;
-  std::array<lumen_abi_kernel, 3> kernels = {{{"scale", 3, 2, &variants[0]},
-                                              {"add", 3, 1, &variants[2]},
-                                              {"twice", 2, 1, &variants[3]}}};
+  std::array<lumen_abi_kernel, 3> kernels = {
+      {{"scale", 3, 2, &variants[0]}, {"add", 3, 1, &variants[2]}, {"twice", 2, 1, &variants[3]}}};
   std::array<lumen_abi_buffer, 5> buffers = {{{LUMEN_ABI_INPUT, 0, 0, sizeof(weights)},
                                               {LUMEN_ABI_WEIGHTS, 0, 0, sizeof(weights)},
                                               {LUMEN_ABI_ARENA, 0, 0, sizeof(weights)},

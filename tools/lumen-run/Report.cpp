@@ -1,0 +1,342 @@
+#include "Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+
+namespace lumen::run {
+
+namespace {
+
+std::string fixed(double value, int digits) {
+  std::string text;
+  raw_string_ostream(text) << format("%.*f", digits, value);
+  return text;
+}
+
+std::string shortest(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%.6g", value);
+  return text;
+}
+
+std::string bytesText(uint64_t bytes) {
+  if (bytes < 1024)
+    return std::to_string(bytes) + " B";
+  if (bytes < 1024 * 1024)
+    return fixed(bytes / 1024.0, 1) + " KiB";
+  return fixed(bytes / (1024.0 * 1024.0), 1) + " MiB";
+}
+
+// JSON knows no infinities.
+json::Value number(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+// "1x3x'batch'", dynamic dimensions by their symbol.
+std::string dimsText(const lumen_value_info &info) {
+  if (info.rank < 0)
+    return "any rank";
+  std::string text;
+  for (int32_t d = 0; d < info.rank; ++d) {
+    const lumen_dim &dim = info.dims[d];
+    text += d ? "x" : "";
+    text += dim.extent >= 0 ? std::to_string(dim.extent) : dim.symbol ? dim.symbol : "?";
+    if (dim.extent < 0 && dim.bound >= 0)
+      text += "<=" + std::to_string(dim.bound);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+std::string typeText(const lumen_value_info &info) {
+  std::string type = dtypeName(info.dtype).str();
+  if (info.kind == LUMEN_SEQUENCE)
+    type = "sequence of " + type;
+  if (info.kind == LUMEN_OPTIONAL)
+    type = "optional " + type;
+  return type;
+}
+
+json::Array valuesJson(const lumen_value_info *values, uint32_t count) {
+  json::Array result;
+  for (uint32_t i = 0; i < count; ++i) {
+    json::Array dims;
+    for (int32_t d = 0; d < values[i].rank; ++d) {
+      const lumen_dim &dim = values[i].dims[d];
+      if (dim.extent >= 0)
+        dims.push_back(dim.extent);
+      else
+        dims.push_back(dim.symbol ? json::Value(dim.symbol) : json::Value(nullptr));
+    }
+    result.push_back(json::Object{{"name", values[i].name},
+                                  {"type", typeText(values[i])},
+                                  {"dims", std::move(dims)},
+                                  {"optional", values[i].optional != 0}});
+  }
+  return result;
+}
+
+void printValues(raw_ostream &out, const char *title, const lumen_value_info *values,
+                 uint32_t count) {
+  Table table({title, "type", "shape"});
+  for (uint32_t i = 0; i < count; ++i)
+    table.add({values[i].name, typeText(values[i]), dimsText(values[i])});
+  table.print(out);
+}
+
+// Range and mean of the finite elements.
+struct Statistics {
+  double min = INFINITY, max = -INFINITY, mean = 0;
+  int64_t finite = 0, notFinite = 0;
+
+  explicit Statistics(TensorView tensor) {
+    int64_t count = tensor.numElements() * (isComplex(tensor.dtype) ? 2 : 1);
+    for (int64_t i = 0; i < count; ++i) {
+      auto value = static_cast<double>(getElement(tensor.dtype, tensor.data, i));
+      if (!std::isfinite(value)) {
+        ++notFinite;
+        continue;
+      }
+      ++finite;
+      min = std::min(min, value);
+      max = std::max(max, value);
+      mean += value;
+    }
+    mean = finite ? mean / finite : 0;
+  }
+};
+
+double ratio(double numerator, double denominator) {
+  return denominator > 0 ? numerator / denominator : 0;
+}
+
+uint64_t totalTime(ArrayRef<lumen_profile_entry> entries) {
+  uint64_t total = 0;
+  for (const lumen_profile_entry &entry : entries)
+    total += entry.total_ns;
+  return total;
+}
+
+} // namespace
+
+double BenchResult::quantile(double fraction) const {
+  std::vector<double> sorted = milliseconds;
+  std::sort(sorted.begin(), sorted.end());
+  double at = fraction * (sorted.size() - 1);
+  auto low = static_cast<size_t>(at);
+  size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+void Table::print(raw_ostream &out) const {
+  std::vector<size_t> widths;
+  for (const auto &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  auto isNumber = [](StringRef cell) {
+    double value;
+    return !cell.rtrim('%').getAsDouble(value);
+  };
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      // A column of numbers is one whose first row below the header is one.
+      bool right = rows.size() > 1 && i < rows[1].size() && isNumber(rows[1][i]);
+      std::string padding(widths[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (right ? padding + row[i] : row[i] + padding);
+    }
+    out << StringRef(line).rtrim() << '\n';
+  }
+}
+
+json::Object signatureJson(const lumen_module *module, const lumen_model *model) {
+  uint32_t numInputs, numOutputs;
+  const lumen_value_info *inputs = lumen_inputs(module, &numInputs);
+  const lumen_value_info *outputs = lumen_outputs(module, &numOutputs);
+  json::Object result{{"inputs", valuesJson(inputs, numInputs)},
+                      {"outputs", valuesJson(outputs, numOutputs)}};
+  if (!model)
+    return result;
+  lumen_model_info info;
+  lumen_model_get_info(model, &info);
+  json::Array levels;
+  lumen_level_info level;
+  for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
+    levels.push_back(json::Object{
+        {"name", level.name}, {"available", level.available != 0}, {"kernels", level.num_kernels}});
+  result["name"] = info.name;
+  result["producer"] = info.producer;
+  result["source_hash"] = info.source_hash;
+  result["device"] = info.device;
+  result["level"] = info.level;
+  result["levels"] = std::move(levels);
+  result["kernels"] = info.num_kernels;
+  result["launches"] = info.num_launches;
+  result["threads"] = info.num_workers;
+  result["arena_bytes"] = info.arena_size;
+  result["arena_lower_bound_bytes"] = info.arena_lower_bound;
+  result["bytes_without_sharing"] = info.bytes_without_sharing;
+  result["scratch_bytes_per_thread"] = info.scratch_size;
+  result["weights_bytes"] = info.weights_size;
+  result["init_bytes"] = info.init_size;
+  return result;
+}
+
+void printSignature(raw_ostream &out, const lumen_module *module, const lumen_model *model) {
+  if (model) {
+    lumen_model_info info;
+    lumen_model_get_info(model, &info);
+    out << info.name << ", made by " << info.producer << " from " << info.source_hash << '\n';
+    out << "device   " << info.device << ", " << info.num_workers << " threads\n";
+    out << "kernels  " << info.num_kernels << " in " << info.num_launches << " launches";
+    lumen_level_info level;
+    for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
+      out << ", " << level.num_kernels << " for " << level.name
+          << (level.available ? "" : " (not available here)");
+    out << "\nmemory   arena " << bytesText(info.arena_size) << " (lower bound "
+        << bytesText(info.arena_lower_bound) << ", without sharing "
+        << bytesText(info.bytes_without_sharing) << "), scratch " << bytesText(info.scratch_size)
+        << " per thread, weights " << bytesText(info.weights_size) << '\n';
+  }
+  uint32_t count;
+  const lumen_value_info *inputs = lumen_inputs(module, &count);
+  printValues(out, "input", inputs, count);
+  const lumen_value_info *outputs = lumen_outputs(module, &count);
+  printValues(out, "output", outputs, count);
+}
+
+json::Array devicesJson(ArrayRef<lumen_device_info> devices) {
+  json::Array result;
+  for (const lumen_device_info &device : devices)
+    result.push_back(json::Object{{"kind", device.kind},
+                                  {"name", device.name},
+                                  {"memory_total_bytes", device.memory_total},
+                                  {"memory_available_bytes", device.memory_available},
+                                  {"score", device.score}});
+  return result;
+}
+
+void printDevices(raw_ostream &out, ArrayRef<lumen_device_info> devices) {
+  Table table({"device", "name", "memory", "available", "score"});
+  for (const lumen_device_info &device : devices)
+    table.add({device.kind, device.name, bytesText(device.memory_total),
+               bytesText(device.memory_available), fixed(device.score, 0)});
+  table.print(out);
+}
+
+json::Object outputJson(StringRef name, TensorView tensor) {
+  Statistics statistics(tensor);
+  json::Object result{{"name", name},
+                      {"type", dtypeName(tensor.dtype)},
+                      {"dims", json::Array(tensor.shape)},
+                      {"not_finite", statistics.notFinite}};
+  if (statistics.finite) {
+    result["min"] = statistics.min;
+    result["max"] = statistics.max;
+    result["mean"] = statistics.mean;
+  }
+  return result;
+}
+
+void printOutput(raw_ostream &out, StringRef name, TensorView tensor) {
+  Statistics statistics(tensor);
+  out << "output '" << name << "': " << dtypeName(tensor.dtype) << "[" << formatShape(tensor.shape)
+      << "]";
+  if (statistics.finite)
+    out << ", from " << shortest(statistics.min) << " to " << shortest(statistics.max) << ", mean "
+        << shortest(statistics.mean);
+  if (statistics.notFinite)
+    out << ", " << statistics.notFinite << " not finite";
+  out << '\n';
+}
+
+json::Object comparisonJson(StringRef name, const Comparison &comparison) {
+  json::Object result{{"name", name}, {"matches", comparison.matches()}};
+  if (!comparison.mismatch.empty()) {
+    result["mismatch"] = comparison.mismatch;
+    return result;
+  }
+  result["elements"] = comparison.numElements;
+  result["wrong"] = comparison.numWrong;
+  result["max_abs_error"] = number(comparison.maxAbsError);
+  result["max_rel_error"] = number(comparison.maxRelError);
+  result["worst_index"] = json::Array(comparison.worstIndex);
+  result["worst_actual"] = number(comparison.worstActual);
+  result["worst_expected"] = number(comparison.worstExpected);
+  return result;
+}
+
+void printComparison(raw_ostream &out, StringRef name, const Comparison &comparison) {
+  out << "output '" << name << "': ";
+  if (!comparison.mismatch.empty()) {
+    out << comparison.mismatch << '\n';
+    return;
+  }
+  if (comparison.matches())
+    out << "as expected";
+  else
+    out << comparison.numWrong << " of " << comparison.numElements << " elements are wrong";
+  out << ", max abs error " << shortest(comparison.maxAbsError) << ", max rel error "
+      << shortest(comparison.maxRelError);
+  if (comparison.numElements) {
+    std::string index;
+    for (int64_t i : comparison.worstIndex)
+      index += (index.empty() ? "" : ",") + std::to_string(i);
+    out << ", worst at [" << index << "]: " << shortest(comparison.worstActual) << ", expected "
+        << shortest(comparison.worstExpected);
+  }
+  out << '\n';
+}
+
+json::Object benchJson(const BenchResult &bench) {
+  return json::Object{{"runs", static_cast<int64_t>(bench.milliseconds.size())},
+                      {"median_ms", bench.quantile(0.5)},
+                      {"min_ms", bench.quantile(0)},
+                      {"p90_ms", bench.quantile(0.9)}};
+}
+
+void printBench(raw_ostream &out, const BenchResult &bench) {
+  out << bench.milliseconds.size() << " runs: median " << fixed(bench.quantile(0.5), 3)
+      << " ms, min " << fixed(bench.quantile(0), 3) << " ms, p90 " << fixed(bench.quantile(0.9), 3)
+      << " ms\n";
+}
+
+json::Array profileJson(ArrayRef<lumen_profile_entry> entries) {
+  json::Array result;
+  for (const lumen_profile_entry &entry : entries) {
+    double mean = ratio(entry.total_ns, entry.count);
+    result.push_back(json::Object{{"kernel", entry.kernel},
+                                  {"nodes", entry.nodes},
+                                  {"level", entry.level},
+                                  {"count", entry.count},
+                                  {"mean_ms", mean * 1e-6},
+                                  {"min_ms", (entry.count ? entry.min_ns : 0) * 1e-6},
+                                  {"gflops", ratio(entry.flops, mean)},
+                                  {"gbytes_per_s", ratio(entry.bytes, mean)}});
+  }
+  return result;
+}
+
+void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries) {
+  auto total = static_cast<double>(totalTime(entries));
+  double runs = entries.empty() ? 1 : std::max<double>(entries[0].count, 1);
+  Table table({"ms", "share", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
+  for (const lumen_profile_entry &entry : entries) {
+    double mean = ratio(entry.total_ns, entry.count);
+    table.add({fixed(mean * 1e-6, 4), fixed(100 * ratio(entry.total_ns, total), 1) + "%",
+               fixed(ratio(entry.flops, mean), 1), fixed(ratio(entry.bytes, mean), 1), entry.level,
+               entry.kernel, entry.nodes});
+  }
+  table.add({fixed(total / runs * 1e-6, 4), "100.0%", "", "", "", "all", ""});
+  table.print(out);
+}
+
+} // namespace lumen::run

@@ -14,6 +14,12 @@ uint64_t BlobTable::allocate(uint64_t size, llvm::MutableArrayRef<char> &data) {
   return add(std::move(buffer));
 }
 
+void BlobTable::release(uint64_t id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (id < entries.size())
+    entries[id].reset();
+}
+
 uint64_t BlobTable::size() const {
   std::lock_guard<std::mutex> lock(mutex);
   return entries.size();
@@ -21,7 +27,7 @@ uint64_t BlobTable::size() const {
 
 llvm::ArrayRef<char> BlobTable::entry(uint64_t id) const {
   std::lock_guard<std::mutex> lock(mutex);
-  if (id >= entries.size())
+  if (id >= entries.size() || !entries[id])
     return {};
   llvm::StringRef bytes = entries[id]->getBuffer();
   return {bytes.data(), bytes.size()};

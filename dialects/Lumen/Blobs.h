@@ -20,7 +20,8 @@ namespace lumen {
 
 class BlobAttr;
 
-/// Thread-safe: entries are only added, and their bytes never move.
+/// Thread-safe: ids are never reused, and bytes stay where they are until their
+/// entry is released.
 class BlobTable {
 public:
   /// Takes ownership of `buffer` (a heap buffer or a mapped file) and returns
@@ -29,6 +30,9 @@ public:
 
   /// A new zero-filled entry of `size` bytes; `data` receives its memory.
   uint64_t allocate(uint64_t size, llvm::MutableArrayRef<char> &data);
+
+  /// Frees the bytes of an entry that nothing names any more; it reads as empty.
+  void release(uint64_t id);
 
   /// The bytes that `blob` names; an empty array when they lie outside the
   /// entry (a damaged dump).

@@ -3,6 +3,7 @@
 #include "dialects/Dispatch/Dispatch.h"
 #include "dialects/Onnx/Onnx.h"
 #include "passes/dispatch/Passes.h"
+#include "passes/graph/Passes.h"
 #include "passes/memory/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   registry.insert<lumen::LumenDialect, lumen::onnx::OnnxDialect, lumen::dispatch::DispatchDialect,
                   mlir::func::FuncDialect>();
   mlir::registerTransformsPasses();
+  lumen::registerGraphPasses();
   lumen::registerDispatchPasses();
   lumen::registerMemoryPasses();
   return mlir::asMainReturnCode(

@@ -1,0 +1,194 @@
+//===- FoldAffine.cpp - factors and offsets go into the weights -----------===//
+
+#include "passes/graph/Constants.h"
+#include "passes/graph/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace lumen;
+
+namespace lumen {
+#define GEN_PASS_DEF_FOLDAFFINE
+#include "passes/graph/Passes.h.inc"
+} // namespace lumen
+
+/// A binary op of one kind with a constant on one side.
+struct WithConstant {
+  BinaryOp op;
+  Value variable, constant;
+};
+
+static bool isConstant(Value value) { return viewConstant(value).has_value(); }
+
+static std::optional<WithConstant> match(Value value, BinaryKind kind) {
+  auto op = value.getDefiningOp<BinaryOp>();
+  if (!op || op.getKind() != kind)
+    return std::nullopt;
+  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isF16() && !element.isBF16())
+    return std::nullopt;
+  bool left = isConstant(op.getLhs()), right = isConstant(op.getRhs());
+  if (left == right)
+    return std::nullopt;
+  return left ? WithConstant{op, op.getRhs(), op.getLhs()}
+              : WithConstant{op, op.getLhs(), op.getRhs()};
+}
+
+/// `lhs kind rhs` of two constants, evaluated.
+static Value combine(PatternRewriter &rewriter, Location loc, BinaryKind kind, Value lhs,
+                     Value rhs) {
+  auto op = BinaryOp::create(rewriter, loc, lhs.getType(), kind, lhs, rhs);
+  Value result = evaluateElementwise(rewriter, op);
+  rewriter.eraseOp(op);
+  return result;
+}
+
+/// A convolution or contraction whose weight is a constant that may be scaled.
+static bool isWeighted(Operation *op) {
+  if (auto conv = dyn_cast_or_null<ConvOp>(op))
+    return !conv.getPacked() && isConstant(conv.getFilter());
+  if (auto contract = dyn_cast_or_null<ContractOp>(op))
+    return !contract.getPacked() && isConstant(contract.getRhs());
+  return false;
+}
+
+namespace {
+
+/// `(x kind c1) kind c2` is `x kind (c1 kind c2)`.
+struct MergeConstants : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    if (op.getKind() != BinaryKind::Add && op.getKind() != BinaryKind::Mul)
+      return failure();
+    auto outer = match(op, op.getKind());
+    if (!outer || !outer->variable.hasOneUse())
+      return failure();
+    auto inner = match(outer->variable, op.getKind());
+    if (!inner)
+      return failure();
+    Value constant = combine(rewriter, op.getLoc(), op.getKind(), inner->constant, outer->constant);
+    rewriter.replaceOpWithNewOp<BinaryOp>(op, op.getType(), op.getKind(), inner->variable,
+                                          constant);
+    return success();
+  }
+};
+
+/// `(x + c1) * c2` is `x * c2 + c1*c2`. Only where the factor then meets another
+/// one: elsewhere it would lose precision for nothing.
+struct DistributeFactor : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    auto outer = match(op, BinaryKind::Mul);
+    if (!outer || !outer->variable.hasOneUse())
+      return failure();
+    auto inner = match(outer->variable, BinaryKind::Add);
+    if (!inner || !inner->variable.hasOneUse())
+      return failure();
+    if (!isWeighted(inner->variable.getDefiningOp()) && !match(inner->variable, BinaryKind::Mul))
+      return failure();
+    Value offset =
+        combine(rewriter, op.getLoc(), BinaryKind::Mul, inner->constant, outer->constant);
+    Value product = BinaryOp::create(rewriter, op.getLoc(), op.getType(), BinaryKind::Mul,
+                                     inner->variable, outer->constant);
+    rewriter.replaceOpWithNewOp<BinaryOp>(op, op.getType(), BinaryKind::Add, product, offset);
+    return success();
+  }
+};
+
+/// `conv(x, W) * c` is `conv(x, W*c)` for a factor per output channel.
+struct ScaleWeights : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    auto product = match(op, BinaryKind::Mul);
+    if (!product || !product->variable.hasOneUse())
+      return failure();
+    Operation *weighted = product->variable.getDefiningOp();
+    if (!isWeighted(weighted))
+      return failure();
+    ConstantView factor = *viewConstant(product->constant);
+    int64_t rank = factor.type.getRank();
+    for (int64_t dim = 0; dim + 1 < rank; ++dim)
+      if (!factor.isConstantAlong(dim))
+        return failure();
+
+    // The factor as a vector over output channels, repeated to the weight's shape.
+    OpOperand &weight = weighted->getOpOperand(1);
+    auto weightType = cast<RankedTensorType>(weight.get().getType());
+    auto contract = dyn_cast<ContractOp>(weighted);
+    bool transposed = contract && contract.getTransposeRhs();
+    int64_t channelDim = weightType.getRank() - (transposed ? 2 : 1);
+    Value repeated;
+    if (factor.isSplat()) {
+      repeated = makeSplat(rewriter, op.getLoc(), weightType, factor);
+    } else {
+      ConstantView row = factor.restrictedTo({rank - 1});
+      Value vector =
+          makeConstant(rewriter, op.getLoc(), row.type,
+                       [&](MutableArrayRef<char> bytes) { copyConstant(row, bytes.data()); });
+      repeated = BroadcastOp::create(rewriter, op.getLoc(), weightType, vector,
+                                     ArrayRef<int64_t>{channelDim});
+    }
+    Value scaled = combine(rewriter, op.getLoc(), BinaryKind::Mul, weight.get(), repeated);
+    Operation *moved = rewriter.clone(*weighted);
+    moved->setOperand(1, scaled);
+    moved->setLoc(rewriter.getFusedLoc({weighted->getLoc(), op.getLoc()}));
+    rewriter.replaceOp(op, moved->getResults());
+    return success();
+  }
+};
+
+/// `x - c` is `x + -c`; `x / c` is `x * (1/c)`.
+struct UseAddAndMul : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    bool isSub = op.getKind() == BinaryKind::Sub;
+    if (!isSub && op.getKind() != BinaryKind::Div)
+      return failure();
+    auto product = match(op, op.getKind());
+    if (!product || product->constant != op.getRhs())
+      return failure();
+    if (!isSub && !hasNormalReciprocals(op.getRhs()))
+      return failure();
+    auto unary = UnaryOp::create(rewriter, op.getLoc(), op.getType(),
+                                 isSub ? UnaryKind::Neg : UnaryKind::Reciprocal, op.getRhs());
+    Value constant = evaluateElementwise(rewriter, unary);
+    rewriter.eraseOp(unary);
+    rewriter.replaceOpWithNewOp<BinaryOp>(
+        op, op.getType(), isSub ? BinaryKind::Add : BinaryKind::Mul, op.getLhs(), constant);
+    return success();
+  }
+
+private:
+  /// A reciprocal outside the normal numbers of f32 is not exact enough, or not
+  /// finite.
+  static bool hasNormalReciprocals(Value constant) {
+    ConstantView view = *viewConstant(constant);
+    SmallVector<int64_t> kept;
+    for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
+      if (!view.isConstantAlong(dim))
+        kept.push_back(dim);
+    view = view.restrictedTo(kept);
+    if (!view.type.getElementType().isF32())
+      return false;
+    std::vector<float> values(view.type.getNumElements());
+    copyConstant(view, reinterpret_cast<char *>(values.data()));
+    return llvm::all_of(values, [](float value) { return std::isnormal(1.0f / value); });
+  }
+};
+
+struct FoldAffine : lumen::impl::FoldAffineBase<FoldAffine> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<MergeConstants, DistributeFactor, ScaleWeights, UseAddAndMul>(&getContext());
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(applyPatternsGreedily(func, frozen)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

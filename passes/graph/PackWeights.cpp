@@ -1,0 +1,201 @@
+//===- PackWeights.cpp - weights in the order that kernels read -----------===//
+
+#include "passes/graph/Constants.h"
+#include "passes/graph/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace lumen;
+
+namespace lumen {
+#define GEN_PASS_DEF_PACKWEIGHTS
+#include "passes/graph/Passes.h.inc"
+} // namespace lumen
+
+/// Columns of a panel.
+static constexpr int64_t kPanel = 64;
+
+namespace {
+
+/// A weight as a matrix per group: element (g, k, n) of the source lies
+/// `groups[g] + rows[k] + columns[n]` elements behind `data`.
+struct WeightMatrix {
+  const char *data;
+  std::vector<int64_t> groups, rows, columns;
+  int64_t getPanels() const { return llvm::divideCeil(columns.size(), kPanel); }
+};
+
+} // namespace
+
+static float elementAt(const char *data, int64_t index) {
+  float element;
+  std::memcpy(&element, data + index * static_cast<int64_t>(sizeof(float)), sizeof(float));
+  return element;
+}
+
+/// All sums of one element of each table, the last table varying fastest.
+static std::vector<int64_t> joinTables(ArrayRef<std::vector<int64_t>> tables) {
+  std::vector<int64_t> joined{0};
+  for (const std::vector<int64_t> &table : tables) {
+    std::vector<int64_t> next;
+    next.reserve(joined.size() * table.size());
+    for (int64_t outer : joined)
+      for (int64_t inner : table)
+        next.push_back(outer + inner);
+    joined = std::move(next);
+  }
+  return joined;
+}
+
+/// Writes `[groups, panels, K, 64]`; `out` is zero where no column lies.
+static void packPanels(const WeightMatrix &matrix, MutableArrayRef<char> bytes) {
+  int64_t panels = matrix.getPanels(), depth = matrix.rows.size(), width = matrix.columns.size();
+  // A block of rows by one panel stays in the first-level cache, in whichever
+  // direction the source is contiguous.
+  constexpr int64_t kRows = 64;
+  int64_t blocks = llvm::divideCeil(depth, kRows);
+  bool columnsContiguous = true;
+  for (int64_t n = 1; n < width; ++n)
+    columnsContiguous &= matrix.columns[n] == matrix.columns[n - 1] + 1;
+  auto *out = reinterpret_cast<float *>(bytes.data());
+  int64_t units = static_cast<int64_t>(matrix.groups.size()) * panels * blocks;
+  parallelRanges(units, bytes.size(), [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      int64_t block = unit % blocks, panel = unit / blocks % panels, group = unit / blocks / panels;
+      int64_t firstRow = block * kRows, lastRow = std::min(firstRow + kRows, depth);
+      int64_t first = panel * kPanel, columns = std::min(kPanel, width - first);
+      float *to = out + ((group * panels + panel) * depth + firstRow) * kPanel;
+      int64_t base = matrix.groups[group];
+      if (columnsContiguous) {
+        for (int64_t k = firstRow; k < lastRow; ++k, to += kPanel)
+          std::memcpy(to,
+                      matrix.data + (base + matrix.rows[k] + matrix.columns[first]) *
+                                        static_cast<int64_t>(sizeof(float)),
+                      columns * sizeof(float));
+        continue;
+      }
+      for (int64_t n = 0; n < columns; ++n) {
+        int64_t column = base + matrix.columns[first + n];
+        for (int64_t k = firstRow; k < lastRow; ++k)
+          to[(k - firstRow) * kPanel + n] = elementAt(matrix.data, column + matrix.rows[k]);
+      }
+    }
+  });
+}
+
+static Value makePacked(OpBuilder &builder, Location loc, const ConstantView &view,
+                        ArrayRef<int64_t> shape, const WeightMatrix &matrix) {
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  if (view.isSplat() && matrix.columns.size() % kPanel == 0)
+    return makeSplat(builder, loc, type, view);
+  return makeConstant(builder, loc, type,
+                      [&](MutableArrayRef<char> bytes) { packPanels(matrix, bytes); });
+}
+
+static Value packContract(OpBuilder &builder, ContractOp op, const ConstantView &view) {
+  unsigned n = op.getTransposeRhs() ? 0 : 1;
+  WeightMatrix matrix{view.data, {0}, view.tables[1 - n], view.tables[n]};
+  return makePacked(builder, op.getRhs().getLoc(), view,
+                    {matrix.getPanels(), static_cast<int64_t>(matrix.rows.size()), kPanel}, matrix);
+}
+
+static Value packConv(OpBuilder &builder, ConvOp op, const ConstantView &view) {
+  ArrayRef<std::vector<int64_t>> tables = view.tables;
+  Location loc = op.getFilter().getLoc();
+  if (op.isDepthwise()) {
+    ConstantView rows = view;
+    std::vector<int64_t> taps = joinTables(tables.drop_back());
+    auto type = RankedTensorType::get({static_cast<int64_t>(taps.size()), op.getChannels()},
+                                      builder.getF32Type());
+    rows.type = type;
+    rows.tables = {std::move(taps), tables.back()};
+    if (view.isSplat())
+      return makeSplat(builder, loc, type, view);
+    return makeConstant(builder, loc, type,
+                        [&](MutableArrayRef<char> bytes) { copyConstant(rows, bytes.data()); });
+  }
+  // The output channels of a group are columns; where groups differ by another
+  // distance than channels do, each group is packed by its own first column.
+  int64_t groups = op.getGroups(), width = tables.back().size() / groups;
+  WeightMatrix matrix{view.data, {}, joinTables(tables.drop_back()), {}};
+  for (int64_t group = 0; group < groups; ++group)
+    matrix.groups.push_back(tables.back()[group * width]);
+  for (int64_t n = 0; n < width; ++n)
+    matrix.columns.push_back(tables.back()[n] - tables.back()[0]);
+  for (int64_t group = 0; group < groups; ++group)
+    for (int64_t n = 0; n < width; ++n)
+      if (tables.back()[group * width + n] != matrix.groups[group] + matrix.columns[n])
+        return {};
+  return makePacked(builder, loc, view,
+                    {groups, matrix.getPanels(), static_cast<int64_t>(matrix.rows.size()), kPanel},
+                    matrix);
+}
+
+namespace {
+struct PackWeights : lumen::impl::PackWeightsBase<PackWeights> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody())
+        pack(block);
+    releaseUnusedBlobs();
+  }
+
+  /// What decides a packed form besides the weight itself.
+  using Key = std::pair<Value, std::pair<int64_t, int64_t>>;
+
+  void pack(Block &block) {
+    DenseMap<Key, Value> packed;
+    OpBuilder builder(&getContext());
+    for (Operation &op : block) {
+      auto contract = dyn_cast<ContractOp>(op);
+      auto conv = dyn_cast<ConvOp>(op);
+      if ((!contract || contract.getPacked()) && (!conv || conv.getPacked()))
+        continue;
+      Value weight = op.getOperand(1);
+      auto type = cast<RankedTensorType>(weight.getType());
+      if (!type.getElementType().isF32() || (contract && type.getRank() != 2))
+        continue;
+      std::optional<ConstantView> view = viewConstant(weight);
+      if (!view)
+        continue;
+      Key key{weight, contract
+                          ? std::make_pair<int64_t, int64_t>(-1, contract.getTransposeRhs())
+                          : std::make_pair<int64_t, int64_t>(conv.getGroups(), conv.isDepthwise())};
+      Value &result = packed[key];
+      if (!result) {
+        builder.setInsertionPointAfterValue(weight);
+        result = contract ? packContract(builder, contract, *view) : packConv(builder, conv, *view);
+      }
+      if (!result)
+        continue;
+      op.setOperand(1, result);
+      if (contract) {
+        contract.setPacked(true);
+        contract.setTransposeRhs(false);
+      } else {
+        conv.setPacked(true);
+      }
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
+  void releaseUnusedBlobs() {
+    BlobTable &blobs = getContext().getLoadedDialect<LumenDialect>()->getBlobs();
+    std::vector<bool> used(blobs.size(), false);
+    getOperation().walk([&](ConstantOp op) {
+      if (auto blob = dyn_cast<lumen::BlobAttr>(op.getValue()))
+        if (blob.getId() < used.size())
+          used[blob.getId()] = true;
+    });
+    for (uint64_t id = 0; id < used.size(); ++id)
+      if (!used[id])
+        blobs.release(id);
+  }
+};
+} // namespace

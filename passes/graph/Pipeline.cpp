@@ -1,0 +1,25 @@
+//===- Pipeline.cpp - the order of the graph passes -----------------------===//
+
+#include "passes/graph/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void lumen::buildGraphPipeline(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Patterns are spelled in the model's own layout, without transposes inside.
+  pm.addPass(createFuseLookups());
+  pm.addPass(createFuseNormalization());
+  pm.addPass(createPropagateTransposes());
+  pm.addPass(createCanonicalizerPass());
+  // Factors per channel meet their convolution only when no transpose is between.
+  pm.addPass(createFoldAffine());
+  pm.addPass(createFoldConstants());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Last of those that touch weights: nothing looks into a packed one.
+  pm.addPass(createPackWeights());
+  pm.addPass(createVerifyStaticShapes());
+}

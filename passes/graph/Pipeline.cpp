@@ -21,5 +21,4 @@ void lumen::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Last of those that touch weights: nothing looks into a packed one.
   pm.addPass(createPackWeights());
-  pm.addPass(createVerifyStaticShapes());
 }

@@ -11,6 +11,10 @@
 #include "codegen/Target.h"
 #include "codegen/common/Expression.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
 namespace lumen::cpu {
 
 /// What builders may ask of an ISA level.

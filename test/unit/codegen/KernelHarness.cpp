@@ -1,0 +1,283 @@
+//===- KernelHarness.cpp - compile, run and check one kernel --------------===//
+
+#include "KernelHarness.h"
+
+#include "codegen/cpu/CpuTarget.h"
+#include "runtime-lite/include/lumen_abi.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace lumen;
+using namespace lumen::test;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+
+static mlir::MLIRContext &sharedContext() {
+  static auto *context = [] {
+    auto *context = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
+    cpu::prepareContext(*context);
+    return context;
+  }();
+  return *context;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned char kPattern = 0xA5;
+
+GuardedBuffer::GuardedBuffer(size_t size, bool aligned) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  mapped = llvm::alignTo(size + 64, page) + page;
+  mapping = static_cast<char *>(
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (mapping == MAP_FAILED)
+    abort();
+  std::memset(mapping, kPattern, mapped - page);
+  mprotect(mapping + mapped - page, page, PROT_NONE);
+  begin = mapping + mapped - page - (aligned ? llvm::alignTo(size, 64) : size);
+}
+
+GuardedBuffer::GuardedBuffer(GuardedBuffer &&other)
+    : mapping(std::exchange(other.mapping, nullptr)), begin(other.begin), mapped(other.mapped) {}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (mapping)
+    munmap(mapping, mapped);
+}
+
+/// Elements between the first and last byte of a strided tensor.
+static int64_t span(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  int64_t last = 0;
+  for (auto [size, stride] : llvm::zip_equal(shape, strides)) {
+    if (size == 0)
+      return 0;
+    last += (size - 1) * stride;
+  }
+  return last + 1;
+}
+
+static void forEachOffset(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                          llvm::function_ref<void(int64_t)> body) {
+  if (shape.empty())
+    return body(0);
+  for (int64_t i = 0; i < shape[0]; ++i)
+    forEachOffset(shape.drop_front(), strides.drop_front(),
+                  [&](int64_t rest) { body(i * strides[0] + rest); });
+}
+
+static Number readElement(mlir::Type type, const char *address) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, address, dispatch::elementBytes(type));
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (auto floatType = llvm::dyn_cast<mlir::FloatType>(type)) {
+    llvm::APFloat value(floatType.getFloatSemantics(), llvm::APInt(width, bits));
+    bool lost;
+    value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
+    return value.convertToDouble();
+  }
+  if (width < 8)
+    width = 8; // a boolean's byte must be 0 or 1, not just nonzero
+  if (type.isUnsignedInteger() || type.isInteger(1))
+    return static_cast<Number>(bits);
+  return static_cast<Number>(llvm::APInt(width, bits).getSExtValue());
+}
+
+static void writeElement(mlir::Type type, Number number, char *address) {
+  uint64_t bits;
+  if (auto floatType = llvm::dyn_cast<mlir::FloatType>(type)) {
+    llvm::APFloat value(static_cast<double>(number));
+    bool lost;
+    value.convert(floatType.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lost);
+    bits = value.bitcastToAPInt().getZExtValue();
+  } else {
+    bits = static_cast<uint64_t>(static_cast<__int128>(number));
+  }
+  std::memcpy(address, &bits, dispatch::elementBytes(type));
+}
+
+//===----------------------------------------------------------------------===//
+// LoadedKernel
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<LoadedKernel> LoadedKernel::make(StringRef text, StringRef levelName,
+                                                 const CodegenOptions &options) {
+  mlir::MLIRContext &context = sharedContext();
+  std::string messages;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    messages += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  std::unique_ptr<LoadedKernel> result(new LoadedKernel());
+  result->module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!result->module) {
+    ADD_FAILURE() << messages << text.str();
+    return nullptr;
+  }
+  result->kernel = *result->module->getOps<dispatch::KernelOp>().begin();
+
+  std::unique_ptr<Target> target = cpu::createCpuTarget();
+  std::string error;
+  if (!target->selectLevels(levelName, error)) {
+    ADD_FAILURE() << error;
+    return nullptr;
+  }
+  mlir::FailureOr<CompiledKernels> compiled =
+      target->compile(result->kernel, target->getLevels().front(), options);
+  if (mlir::failed(compiled)) {
+    ADD_FAILURE() << messages << text.str();
+    return nullptr;
+  }
+  result->shape = compiled->shapes.front();
+  result->codeSize = compiled->object.size();
+  result->scratch.resize(result->shape.scratchSize + 128);
+
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit) {
+    ADD_FAILURE() << llvm::toString(jit.takeError());
+    return nullptr;
+  }
+  result->jit = std::move(*jit);
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      result->jit->getDataLayout().getGlobalPrefix());
+  result->jit->getMainJITDylib().addGenerator(llvm::cantFail(std::move(process)));
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
+      StringRef(compiled->object.data(), compiled->object.size()), "kernel");
+  llvm::cantFail(result->jit->addObjectFile(std::move(buffer)));
+  auto address = result->jit->lookup(cpu::symbolName(result->kernel, levelName));
+  if (!address) {
+    ADD_FAILURE() << llvm::toString(address.takeError());
+    return nullptr;
+  }
+  result->code = address->toPtr<void *>();
+  return result;
+}
+
+LoadedKernel::~LoadedKernel() = default;
+
+void LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end) const {
+  char *aligned = reinterpret_cast<char *>(
+      llvm::alignTo(reinterpret_cast<uintptr_t>(scratch.data()), LUMEN_ALIGNMENT));
+  reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), nullptr, begin, end, 0, aligned);
+}
+
+//===----------------------------------------------------------------------===//
+// KernelTest
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> test::allLevels() {
+  std::vector<std::string> names;
+  for (StringRef name : cpu::levelNames())
+    names.push_back(name.str());
+  return names;
+}
+
+std::string test::levelTestName(const ::testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+void KernelTest::SetUp() {
+  if (!cpu::hostSupports(GetParam()))
+    GTEST_SKIP() << "this machine cannot run " << GetParam();
+}
+
+static Number randomNumber(mlir::Type type, std::mt19937 &random) {
+  if (llvm::isa<mlir::FloatType>(type))
+    return std::uniform_real_distribution<double>(-4, 4)(random);
+  if (type.isInteger(1))
+    return random() % 2;
+  return static_cast<Number>(random() % 200) - (type.isUnsignedInteger() ? 0 : 100);
+}
+
+void KernelTest::check(StringRef text, const CheckOptions &options) {
+  std::unique_ptr<LoadedKernel> loaded = LoadedKernel::make(text, GetParam());
+  if (!loaded)
+    return;
+  dispatch::KernelOp kernel = loaded->getKernel();
+  std::mt19937 random(options.seed);
+
+  struct Argument {
+    Tensor tensor;
+    SmallVector<int64_t> strides;
+  };
+  std::vector<GuardedBuffer> buffers;
+  std::vector<Tensor> inputs;
+  SmallVector<void *> pointers;
+  bool aligned = options.seed % 2 == 0;
+  auto allocate = [&](mlir::RankedTensorType type, ArrayRef<int64_t> strides) {
+    buffers.emplace_back(span(type.getShape(), strides) *
+                             dispatch::elementBytes(type.getElementType()),
+                         aligned);
+    pointers.push_back(buffers.back().data());
+  };
+  for (auto [i, argument] : llvm::enumerate(kernel.getArgumentTypes())) {
+    auto type = llvm::cast<mlir::RankedTensorType>(argument);
+    mlir::Type element = type.getElementType();
+    SmallVector<int64_t> strides = kernel.getArgumentStrides(i);
+    allocate(type, strides);
+    Tensor tensor{type, {}};
+    forEachOffset(type.getShape(), strides, [&, i = i](int64_t offset) {
+      Number value = options.fill ? options.fill(i, element, random) : randomNumber(element, random);
+      char *address = buffers.back().data() + offset * dispatch::elementBytes(element);
+      writeElement(element, value, address);
+      tensor.values.push_back(readElement(element, address));
+    });
+    inputs.push_back(std::move(tensor));
+  }
+  std::vector<Tensor> expected = evaluate(kernel, inputs);
+  size_t firstResult = buffers.size();
+  for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
+    allocate(llvm::cast<mlir::RankedTensorType>(result), kernel.getResultStrides(i));
+
+  // Any split of the grid, in any order, gives the same results.
+  int64_t grid = loaded->getShape().grid;
+  std::vector<int64_t> cuts{0, grid};
+  for (int i = 0; i < 3 && grid > 1; ++i)
+    cuts.push_back(random() % grid);
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<size_t> order(cuts.size() - 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  for (size_t piece : order)
+    loaded->run(pointers, cuts[piece], cuts[piece + 1]);
+
+  for (auto [i, tensor] : llvm::enumerate(expected)) {
+    mlir::Type element = tensor.type.getElementType();
+    SmallVector<int64_t> strides = kernel.getResultStrides(i);
+    const char *data = buffers[firstResult + i].data();
+    int64_t bytes = dispatch::elementBytes(element), position = 0, wrong = 0;
+    std::vector<bool> written(span(tensor.type.getShape(), strides));
+    const std::vector<Number> &values = tensor.values;
+    forEachOffset(tensor.type.getShape(), strides, [&, i = i](int64_t offset) {
+      written[offset] = true;
+      Number want = roundTo(element, values[position++]);
+      Number got = readElement(element, data + offset * bytes);
+      bool same = std::isnan(want) ? std::isnan(got) : want == got;
+      if (!same && llvm::isa<mlir::FloatType>(element))
+        same = std::fabs(want - got) <= options.absolute + options.relative * std::fabs(want);
+      if (!same && ++wrong <= 3)
+        ADD_FAILURE() << "result " << i << ", element " << position - 1 << ": got "
+                      << static_cast<double>(got) << ", expected " << static_cast<double>(want);
+    });
+    for (size_t offset = 0; offset < written.size() * bytes; ++offset)
+      if (!written[offset / bytes] && static_cast<unsigned char>(data[offset]) != kPattern && ++wrong <= 3)
+        ADD_FAILURE() << "result " << i << ": wrote byte " << offset << ", which is in a gap";
+    if (wrong)
+      ADD_FAILURE() << wrong << " wrong elements at level " << GetParam() << ", seed "
+                    << options.seed << ", in\n"
+                    << text.str();
+  }
+}

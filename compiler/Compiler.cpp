@@ -69,6 +69,7 @@ bool Compilation::checkOptions() {
   std::string levelError;
   if (!target->selectLevels(levels, levelError))
     return error(levelError);
+  target->prepare(context);
 
   bool isKnownForm = llvm::is_contained({"so", "obj", "lib", "llvm", "asm"}, options.emit);
   if (!isKnownForm && !findStage(options.emit)) {

@@ -19,12 +19,12 @@ void lumen::writeMemoryReport(ModuleOp module, const link::ModelTables &tables, 
     json.attribute("arena_lower_bound_bytes", static_cast<int64_t>(tables.arenaLowerBound));
     json.attribute("bytes_without_sharing", static_cast<int64_t>(tables.bytesWithoutSharing));
     json.attributeArray("levels", [&] {
-      for (auto [i, level] : llvm::enumerate(tables.levels)) {
+      for (size_t i = 0; i < tables.levels.size(); ++i) {
         uint64_t scratch = 0;
         for (const link::Kernel &kernel : tables.kernels)
           scratch = std::max(scratch, kernel.variants[i].scratchSize);
         json.object([&] {
-          json.attribute("name", level.name);
+          json.attribute("name", tables.levels[i].name);
           json.attribute("scratch_bytes_per_worker", static_cast<int64_t>(scratch));
         });
       }

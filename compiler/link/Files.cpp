@@ -33,18 +33,26 @@ PendingFile::~PendingFile() {
     consumeError(file.discard());
 }
 
-Error PendingFile::write(function_ref<void(raw_fd_ostream &)> fill) {
+Error PendingFile::open(sys::fs::CreationDisposition disposition,
+                        function_ref<void(raw_fd_ostream &)> use) {
   // Opened by name, since the linker replaces the file that it writes.
   std::error_code ec;
-  raw_fd_ostream stream(file.TmpName, ec, sys::fs::CD_CreateAlways, sys::fs::FA_Write,
-                        sys::fs::OF_None);
+  raw_fd_ostream stream(file.TmpName, ec, disposition, sys::fs::FA_Write, sys::fs::OF_None);
   if (ec)
     return cannotWrite(targetPath, errorCodeToError(ec));
-  fill(stream);
+  use(stream);
   stream.close();
   ec = stream.error();
   stream.clear_error(); // or the destructor would end the process
   return cannotWrite(targetPath, errorCodeToError(ec));
+}
+
+Error PendingFile::write(function_ref<void(raw_fd_ostream &)> fill) {
+  return open(sys::fs::CD_CreateAlways, fill);
+}
+
+Error PendingFile::patch(function_ref<void(raw_fd_ostream &)> change) {
+  return open(sys::fs::CD_OpenExisting, change);
 }
 
 Error PendingFile::keep() {

@@ -31,12 +31,18 @@ public:
   /// Replaces the contents.
   llvm::Error write(llvm::function_ref<void(llvm::raw_fd_ostream &)> fill);
 
+  /// Changes parts of what was written.
+  llvm::Error patch(llvm::function_ref<void(llvm::raw_fd_ostream &)> change);
+
   /// Gives the file its name, over a file that has it.
   llvm::Error keep();
 
 private:
   PendingFile(llvm::sys::fs::TempFile file, llvm::StringRef target)
       : file(std::move(file)), targetPath(target.str()) {}
+
+  llvm::Error open(llvm::sys::fs::CreationDisposition disposition,
+                   llvm::function_ref<void(llvm::raw_fd_ostream &)> use);
 
   llvm::sys::fs::TempFile file;
   std::string targetPath;

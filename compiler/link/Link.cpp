@@ -58,7 +58,11 @@ private:
   Error prepareObjects(const WeightsPlace &place);
   Error linkShared(PendingFile &artifact);
   Error linkRelocatable(PendingFile &artifact);
-  Error wrapInArchive(PendingFile &artifact);
+  Error linkArchive(PendingFile &artifact);
+  Error linkArtifact(PendingFile &artifact);
+  /// Adds the weights, where they are inside, to the ELF file that starts at
+  /// `start` of the artifact.
+  Error fillArtifact(PendingFile &artifact, uint64_t start = 0);
   Error addHeaders();
   Error addOutput(const std::string &path, function_ref<void(raw_fd_ostream &)> fill);
 
@@ -189,18 +193,67 @@ Error Link::linkRelocatable(PendingFile &artifact) {
       [&](raw_fd_ostream &stream) { stream.write(object->data(), object->size()); });
 }
 
-Error Link::wrapInArchive(PendingFile &artifact) {
-  auto object = MemoryBuffer::getFile(artifact.path(), /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false);
+Error Link::linkArchive(PendingFile &artifact) {
+  if (Error error = linkRelocatable(artifact))
+    return error;
+  auto object = MemoryBuffer::getFile(artifact.path());
   if (!object)
-    return errorCodeToError(object.getError());
-  std::string member = tables.name + ".o";
-  NewArchiveMember members[] = {NewArchiveMember(MemoryBufferRef((*object)->getBuffer(), member))};
-  // Writes beside the path and renames, so it may read the file it replaces.
-  return cannotWrite(options.output,
-                     writeArchive(artifact.path(), members, SymtabWritingMode::NormalSymtab,
-                                  object::Archive::K_GNU, /*Deterministic=*/true,
-                                  /*Thin=*/false));
+    return cannotWrite(options.output, errorCodeToError(object.getError()));
+  std::string name = tables.name + ".o";
+  NewArchiveMember member(MemoryBufferRef((*object)->getBuffer(), name));
+  auto archive = writeArchiveToBuffer(member, SymtabWritingMode::NormalSymtab,
+                                      object::Archive::K_GNU, /*Deterministic=*/true,
+                                      /*Thin=*/false);
+  if (!archive)
+    return archive.takeError();
+  // The weights go behind the object, which is the last member and thus grows
+  // with them. The archive pads members to even sizes.
+  StringRef text = (*archive)->getBuffer();
+  uint64_t start = text.size() - alignTo((*object)->getBufferSize(), 2);
+  text = text.take_front(start + (*object)->getBufferSize());
+  if (Error error = artifact.write([&](raw_fd_ostream &stream) { stream << text; }))
+    return error;
+  if (Error error = fillArtifact(artifact, start))
+    return error;
+
+  using Header = object::UnixArMemHdrType;
+  uint64_t end;
+  if (std::error_code ec = sys::fs::file_size(artifact.path(), end))
+    return cannotWrite(options.output, errorCodeToError(ec));
+  std::string size = std::to_string(end - start);
+  if (size.size() > sizeof(Header::Size))
+    return createStringError("cannot write '" + options.output + "': its object has " + size +
+                             " bytes, expected at most 9999999999 in a static library");
+  return artifact.patch([&](raw_fd_ostream &stream) {
+    stream.seek(start - sizeof(Header) + offsetof(Header, Size));
+    stream << left_justify(size, sizeof(Header::Size));
+    if (end % 2) {
+      stream.seek(end);
+      stream << '\n';
+    }
+  });
+}
+
+Error Link::fillArtifact(PendingFile &artifact, uint64_t start) {
+  if (!weightsInside())
+    return Error::success();
+  return cannotWrite(options.output, fillWeights(artifact.path(), start, weights));
+}
+
+Error Link::linkArtifact(PendingFile &artifact) {
+  switch (options.emit) {
+  case Emit::SharedObject:
+    if (Error error = linkShared(artifact))
+      return error;
+    return fillArtifact(artifact);
+  case Emit::Object:
+    if (Error error = linkRelocatable(artifact))
+      return error;
+    return fillArtifact(artifact);
+  case Emit::StaticLibrary:
+    return linkArchive(artifact);
+  }
+  llvm_unreachable("form of artifact");
 }
 
 Error Link::addHeaders() {
@@ -234,16 +287,8 @@ Error Link::run() {
     return artifact.takeError();
   if (Error error = prepareObjects(place))
     return error;
-  if (Error error =
-          options.emit == Emit::SharedObject ? linkShared(*artifact) : linkRelocatable(*artifact))
+  if (Error error = linkArtifact(*artifact))
     return error;
-  if (weightsInside())
-    if (Error error = cannotWrite(options.output, fillWeights(artifact->path(), weights)))
-      return error;
-  if (options.emit == Emit::StaticLibrary)
-    if (Error error = wrapInArchive(*artifact))
-      return error;
-
   if (!place.file.empty())
     if (Error error = addOutput(beside(place.file),
                                 [&](raw_fd_ostream &stream) { writeWeights(stream, weights); }))

@@ -161,31 +161,31 @@ static Expected<Reservation> findReservation(StringRef file) {
   return found;
 }
 
-Error fillWeights(StringRef path, const Weights &weights) {
+Error fillWeights(StringRef path, uint64_t start, const Weights &weights) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return errorCodeToError(file.getError());
-  Expected<Reservation> reservation = findReservation((*file)->getBuffer());
+  Expected<Reservation> reservation = findReservation((*file)->getBuffer().drop_front(start));
   if (!reservation)
     return reservation.takeError();
   assert(reservation->section.sh_size == weights.size && "reserved size differs");
-  uint64_t offset = alignTo((*file)->getBufferSize(), kAlignment);
+  uint64_t offset = alignTo((*file)->getBufferSize() - start, kAlignment);
 
   std::error_code ec;
   raw_fd_ostream stream(path, ec, sys::fs::CD_OpenExisting, sys::fs::FA_Write, sys::fs::OF_None);
   if (ec)
     return errorCodeToError(ec);
-  stream.seek(offset);
+  stream.seek(start + offset);
   writeWeights(stream, weights);
 
   reservation->section.sh_type = SHT_PROGBITS;
   reservation->section.sh_offset = offset;
-  stream.seek(reservation->sectionHeader);
+  stream.seek(start + reservation->sectionHeader);
   stream.write(reinterpret_cast<const char *>(&reservation->section), sizeof(Elf64_Shdr));
   if (reservation->segmentHeader) {
     reservation->segment.p_offset = offset;
     reservation->segment.p_filesz = reservation->segment.p_memsz;
-    stream.seek(reservation->segmentHeader);
+    stream.seek(start + reservation->segmentHeader);
     stream.write(reinterpret_cast<const char *>(&reservation->segment), sizeof(Elf64_Phdr));
   }
   stream.close();

@@ -20,9 +20,10 @@ namespace lumen::link {
 /// reaches across it.
 llvm::SmallVector<char, 0> reserveWeights(llvm::StringRef symbol, uint64_t size);
 
-/// Gives the reservation in the linked ELF file `path` (shared object or
-/// relocatable) its contents, at the end of the file. Errors do not name the file.
-llvm::Error fillWeights(llvm::StringRef path, const Weights &weights);
+/// Gives the reservation in a linked ELF file (shared object or relocatable) its
+/// contents, at the end of the file. The ELF file starts at `start` of the file
+/// `path` and reaches to its end. Errors do not name the file.
+llvm::Error fillWeights(llvm::StringRef path, uint64_t start, const Weights &weights);
 
 /// Writes the region to `stream` from its current position on.
 void writeWeights(llvm::raw_fd_ostream &stream, const Weights &weights);

@@ -2,7 +2,10 @@
 
 #include "test/unit/link/Models.h"
 
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
@@ -64,6 +67,44 @@ TEST(Link, WritesWeightsBeside) {
   for (const Weights::Piece &piece : model.weights.pieces)
     std::copy(piece.bytes.begin(), piece.bytes.end(), expected.begin() + piece.offset);
   EXPECT_EQ(readFile(folder.file("tiny.weights")), expected);
+}
+
+// The weights grow the only member of a static library, whatever their size, and
+// other tools still read it.
+TEST(Link, WritesAWellFormedArchive) {
+  for (uint64_t size : {0, 300, 301}) {
+    Folder folder;
+    ScaleModel model("tiny");
+    ArrayRef<char> bytes = model.constants;
+    model.weights.size = size;
+    model.weights.pieces.clear();
+    if (size)
+      model.weights.pieces = {{size - 300, bytes}};
+    else
+      model.tables.buffers[0] = {LUMEN_ABI_HEAP, 0, 0, 4};
+    LinkOptions options = output(folder, "tiny.a", Emit::StaticLibrary);
+    ASSERT_EQ(message(model.link(options)), "success");
+    auto file = MemoryBuffer::getFile(options.output);
+    ASSERT_TRUE(static_cast<bool>(file));
+    EXPECT_EQ((*file)->getBufferSize() % 2, 0u);
+    auto archive = cantFail(object::Archive::create((*file)->getMemBufferRef()));
+    unsigned members = 0;
+    Error error = Error::success();
+    for (const object::Archive::Child &child : archive->children(error)) {
+      ++members;
+      EXPECT_EQ(cantFail(child.getName()), "tiny.o");
+      auto object = cantFail(child.getAsBinary());
+      std::string found;
+      for (const object::SectionRef &section : cast<object::ObjectFile>(*object).sections())
+        if (cantFail(section.getName()) == ".lrodata")
+          found = cantFail(section.getContents()).str();
+      EXPECT_EQ(found.size(), size);
+      EXPECT_TRUE(StringRef(found).ends_with(size ? StringRef(bytes.data(), 300) : ""));
+    }
+    cantFail(std::move(error));
+    EXPECT_EQ(members, 1u);
+    EXPECT_EQ(cantFail(archive->findSym("lumen_module_tiny")).has_value(), true);
+  }
 }
 
 // An unwritable place is named with the system's reason.

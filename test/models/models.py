@@ -251,6 +251,21 @@ def small(path, seed=4):
     g.save(path, "small", [("input", [1, 3, 32, 32])], [("output", [1, 10])])
 
 
+def tiny(path, seed=6):
+    """Three kinds of nodes, small enough to be read at every stage."""
+    g = Graph(seed)
+    x = g.node("Conv", ["image", g.constant("weight", he(g.rng, [8, 3, 3, 3], 27))], "stem/conv",
+               kernel_shape=[3, 3], pads=[1] * 4)
+    x = g.node("BatchNormalization",
+               [x, *(g.constant(name, offset + 0.1 * g.rng.random(8, np.float32))
+                     for name, offset in [("scale", np.float32(1)), ("bias", np.float32(0)),
+                                          ("mean", np.float32(0)), ("var", np.float32(1))])],
+               "stem/norm")
+    x = g.node("Relu", [x], "stem/relu")
+    g.nodes.append(helper.make_node("GlobalAveragePool", [x], ["features"], name="pool"))
+    g.save(path, "tiny", [("image", [1, 3, 16, 16])], [("features", [1, 8, 1, 1])])
+
+
 def magika(path):
     import magika as package
     source = Path(package.__file__).parent / "models/standard_v3_3/model.onnx"
@@ -266,6 +281,7 @@ MODELS = {
     "mobilenetv2": Model(mobilenet_v2),
     "mlp": Model(mlp),
     "small": Model(small),
+    "tiny": Model(tiny),
     "mlp-small": Model(lambda path: mlp(path, layers=3, width=48, batch=5)),
 }
 for number, light_name in enumerate(LIGHT):

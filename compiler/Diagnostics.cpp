@@ -12,8 +12,11 @@ namespace lumen {
 
 /// Names in a hostile file may hold anything; a terminal gets one clean line.
 static std::string oneLine(StringRef text) {
+  constexpr size_t kMaxLength = 2000;
   std::string line;
   for (char c : text) {
+    if (line.size() >= kMaxLength)
+      return line + "...";
     auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f)
       line += ("\\x" + llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2));

@@ -362,9 +362,17 @@ void GraphBuilder::buildFunction(const ::onnx::FunctionProto &function) {
       func::FuncOp::create(builder, named(what), symbol, builder.getFunctionType(inputs, outputs));
   op.setPrivate();
   SmallVector<StringRef> parameters(function.attribute().begin(), function.attribute().end());
+  RepeatedPtrField<::onnx::AttributeProto> defaults;
+  for (const ::onnx::AttributeProto &attr : function.attribute_proto()) {
+    // Declared with its type, but without a default.
+    if (hasValue(attr))
+      *defaults.Add() = attr;
+    else
+      parameters.push_back(attr.name());
+  }
   op->setAttr(onnx::OnnxDialect::getParametersAttrName(), builder.getStrArrayAttr(parameters));
   op->setAttr(onnx::OnnxDialect::getDefaultsAttrName(),
-              attributes(function.attribute_proto(), what, /*graphs=*/nullptr));
+              attributes(defaults, what, /*graphs=*/nullptr));
   op->setAttr(onnx::OnnxDialect::getOpsetsAttrName(), opsetsAttr(context, ownDomains));
 
   entry = op.addEntryBlock();

@@ -19,6 +19,9 @@ llvm::StringRef normalizedDomain(llvm::StringRef domain);
 /// it has no name.
 std::string nodeLabel(const ::onnx::NodeProto &node);
 
+/// Whether any of the content fields is there.
+bool hasValue(const ::onnx::AttributeProto &attr);
+
 /// Builds the functions of a module. Goes on after an error, with values of
 /// unknown type in the place of what failed, so that all errors are seen.
 class GraphBuilder {

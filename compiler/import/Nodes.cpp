@@ -59,6 +59,10 @@ static const Content kContents[] = {
 #undef LUMEN_SINGLE
 #undef LUMEN_LIST
 
+bool hasValue(const AttributeProto &attr) {
+  return llvm::any_of(kContents, [&](const Content &content) { return content.isPresent(attr); });
+}
+
 /// The type of an attribute's value, checked against what is there.
 static AttributeProto::AttributeType
 checkedType(const AttributeProto &attr, const std::string &what, Diagnostics &diagnostics) {
@@ -254,7 +258,9 @@ Value GraphBuilder::input(const NodeProto &node, int index, StringRef name, cons
   Value value = scope.find(name);
   if (value)
     return value;
-  reportMissing(node, index, name, scope);
+  // The search for the reason takes time.
+  if (!diagnostics.full())
+    reportMissing(node, index, name, scope);
   return absent();
 }
 

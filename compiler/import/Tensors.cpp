@@ -230,7 +230,7 @@ TensorReader::MappedFile *TensorReader::openExternal(StringRef location, const s
     return fail(error.message());
   StringRef inside = realFile;
   if (!inside.consume_front(realFolder) ||
-      !(realFolder.str().ends_with("/") || inside.starts_with("/")))
+      !(inside.empty() || inside.starts_with("/") || realFolder.str().ends_with("/")))
     return fail("is a link that leaves the model's folder");
   if (!fs::is_regular_file(realFile))
     return fail("is not a regular file");

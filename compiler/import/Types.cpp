@@ -5,6 +5,7 @@
 #include "dialects/Lumen/Symbols.h"
 #include "dialects/Onnx/Onnx.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -132,26 +133,38 @@ template <typename Map> static SmallVector<StringRef> sortedKeys(const Map &map)
 void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const ImportOptions &options,
                    Diagnostics &diagnostics) {
   std::vector<std::string> names, inputNames;
+  llvm::StringSet<> seen;
   for (const ::onnx::ValueInfoProto *input : inputs) {
     inputNames.push_back(input->name());
     if (const ::onnx::TensorShapeProto *shape = shapeOf(*input))
       for (auto [axis, dim] : llvm::enumerate(shape->dim()))
         if (auto symbol = symbolOf(dim, input->name(), axis))
-          if (!llvm::is_contained(names, *symbol))
+          if (seen.insert(*symbol).second)
             names.push_back(*symbol);
   }
 
-  for (StringRef name : sortedKeys(options.dims)) {
-    int64_t size = options.dims.lookup(name);
-    if (!llvm::is_contained(names, name))
-      diagnostics.error("--dim " + name + "=" + Twine(size) +
-                        ": no input has a dimension of that name; " +
+  // Messages of later stages call a symbol by its identifier.
+  auto findName = [&](StringRef given) -> const std::string * {
+    for (const std::string &name : names)
+      if (name == given)
+        return &name;
+    for (const std::string &name : names)
+      if (identifier(name) == given)
+        return &name;
+    return nullptr;
+  };
+  for (StringRef given : sortedKeys(options.dims)) {
+    int64_t size = options.dims.lookup(given);
+    std::string flag = ("--dim " + given + "=" + Twine(size)).str();
+    const std::string *name = findName(given);
+    if (!name)
+      diagnostics.error(flag + ": no input has a dimension of that name; " +
                         (names.empty() ? std::string("all sizes are fixed")
                                        : "the names are " + quotedList(names)));
     else if (size < 0)
-      diagnostics.error("--dim " + name + "=" + Twine(size) + ": a size cannot be negative");
-    else
-      sizes[name.str()] = size;
+      diagnostics.error(flag + ": a size cannot be negative");
+    else if (auto [it, isNew] = sizes.try_emplace(*name, size); !isNew && it->second != size)
+      diagnostics.error(flag + ": '" + *name + "' is already " + Twine(it->second));
   }
   for (StringRef name : sortedKeys(options.shapes)) {
     ArrayRef<int64_t> shape = options.shapes.find(name)->second;
@@ -205,7 +218,24 @@ const SmallVector<int64_t> *Symbols::givenShape(StringRef input) const {
   return it == shapes.end() ? nullptr : &it->second;
 }
 
-std::optional<std::string> Symbols::resolve(const Dimension &dim, StringRef value, int axis) const {
+const std::string &Symbols::identifier(StringRef name) {
+  auto [it, isNew] = identifiers.try_emplace(name);
+  if (!isNew)
+    return it->second;
+  std::string base;
+  for (char c : name)
+    base += llvm::isAlnum(c) || c == '_' || c == '.' ? c : '_';
+  if (base.empty() || !(llvm::isAlpha(base[0]) || base[0] == '_'))
+    base = "_" + base;
+  std::string unique = base;
+  unsigned &uses = taken[base];
+  while (uses++ && taken.contains(unique = base + "_" + std::to_string(uses)))
+    continue;
+  taken.try_emplace(unique, 1);
+  return it->second = unique;
+}
+
+std::optional<std::string> Symbols::resolve(const Dimension &dim, StringRef value, int axis) {
   std::optional<std::string> symbol = symbolOf(dim, value, axis);
   if (!symbol) {
     if (dim.dim_value() < 0)
@@ -215,7 +245,7 @@ std::optional<std::string> Symbols::resolve(const Dimension &dim, StringRef valu
   auto it = sizes.find(*symbol);
   if (it != sizes.end())
     return std::to_string(it->second);
-  return symbol;
+  return identifier(*symbol);
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,7 @@ public:
   /// The expression of a dimension of value `value` after binding; nothing for
   /// a negative size.
   std::optional<std::string> resolve(const ::onnx::TensorShapeProto::Dimension &dim,
-                                     llvm::StringRef value, int axis) const;
+                                     llvm::StringRef value, int axis);
 
   /// The whole shape that the user gave to an input, if any.
   const llvm::SmallVector<int64_t> *givenShape(llvm::StringRef input) const;
@@ -54,13 +54,18 @@ private:
   void bindShape(const ::onnx::ValueInfoProto &input, llvm::ArrayRef<int64_t> shape,
                  Diagnostics &diagnostics);
 
-  std::map<std::string, int64_t, std::less<>> sizes;
+  const std::string &identifier(llvm::StringRef name);
+
+  std::map<std::string, int64_t, std::less<>> sizes; ///< by name in the file
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
+  // A name in the file can be any text; in the IR it is an identifier.
+  llvm::StringMap<std::string> identifiers;
+  llvm::StringMap<unsigned> taken; ///< and how often it was asked for
 };
 
 class TypeReader {
 public:
-  TypeReader(mlir::MLIRContext *context, const Symbols &symbols, Diagnostics &diagnostics)
+  TypeReader(mlir::MLIRContext *context, Symbols &symbols, Diagnostics &diagnostics)
       : context(context), symbols(symbols), diagnostics(diagnostics) {}
 
   /// The type of an input or output of the graph, with the sizes that the file
@@ -82,7 +87,7 @@ private:
                     llvm::StringRef value, const llvm::Twine &what, Shapes shapes, bool outermost);
 
   mlir::MLIRContext *context;
-  const Symbols &symbols;
+  Symbols &symbols;
   Diagnostics &diagnostics;
 };
 

@@ -304,6 +304,7 @@ def ConcatOp : LumenOp<"concat", "Movement"> {
   let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def PadOp : LumenOp<"pad", "Movement"> {
@@ -317,6 +318,7 @@ def PadOp : LumenOp<"pad", "Movement"> {
                        DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $operand `,` $value $low $high attr-dict `:` type($operand) `,` type($value) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -344,6 +346,8 @@ def IotaOp : LumenOp<"iota", "Elementwise"> {
   let arguments = (ins IntAttr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 #endif

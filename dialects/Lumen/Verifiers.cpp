@@ -16,3 +16,4 @@ LogicalResult SliceOp::verify() { return success(); }
 LogicalResult ConcatOp::verify() { return success(); }
 LogicalResult PadOp::verify() { return success(); }
 LogicalResult GatherOp::verify() { return success(); }
+LogicalResult IotaOp::verify() { return success(); }

@@ -5,6 +5,7 @@
 #include "passes/dispatch/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/memory/Passes.h"
+#include "passes/onnx-to-lumen/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   lumen::registerGraphPasses();
   lumen::registerDispatchPasses();
   lumen::registerMemoryPasses();
+  lumen::registerOnnxToLumenPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "runs Lumen's passes on a dump\n", registry));
 }

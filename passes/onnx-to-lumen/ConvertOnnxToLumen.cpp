@@ -1,0 +1,369 @@
+//===- ConvertOnnxToLumen.cpp - one walk over the graph -------------------===//
+
+#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/OnnxToLumen.h"
+#include "passes/onnx-to-lumen/Passes.h"
+
+#include "dialects/Lumen/Symbols.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace lumen;
+
+namespace lumen {
+#define GEN_PASS_DEF_CONVERTONNXTOLUMEN
+#include "passes/onnx-to-lumen/Passes.h.inc"
+} // namespace lumen
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static SmallVector<ArrayRef<OperatorRow>> allRows() {
+  return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
+          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows()};
+}
+
+static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }
+
+const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t opset) {
+  using Table = llvm::StringMap<SmallVector<const OperatorRow *, 1>>;
+  static const Table table = [] {
+    Table result;
+    for (ArrayRef<OperatorRow> rows : allRows())
+      for (const OperatorRow &row : rows)
+        result[keyOf(row.domain, row.name)].push_back(&row);
+    return result;
+  }();
+  auto found = table.find(keyOf(domain, name));
+  if (found == table.end())
+    return nullptr;
+  for (const OperatorRow *row : found->second)
+    if (row->since <= opset && opset <= row->until)
+      return row;
+  return nullptr;
+}
+
+std::vector<SupportedOperator> lumen::getSupportedOperators() {
+  std::vector<SupportedOperator> result;
+  for (ArrayRef<OperatorRow> rows : allRows())
+    for (const OperatorRow &row : rows)
+      result.push_back({row.domain, row.name, row.since, row.until, row.note});
+  llvm::sort(result, [](const SupportedOperator &a, const SupportedOperator &b) {
+    return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// One node
+//===----------------------------------------------------------------------===//
+
+namespace lumen {
+
+/// Checks what a converter need not: the number of inputs, the types, and
+/// afterwards that nothing of the node was overlooked.
+class NodeRunner {
+public:
+  static FailureOr<SmallVector<Value>> run(const OperatorRow &row, Node &node) {
+    if (failed(checkInputs(row, node)) || failed(row.convert(node)) || node.failed ||
+        failed(checkComplete(node)))
+      return failure();
+    for (Value result : node.results)
+      if (failed(node.checkSize(Emitter::shapeOf(result))))
+        return failure();
+    return std::move(node.results);
+  }
+
+private:
+  static LogicalResult checkInputs(const OperatorRow &row, Node &node) {
+    unsigned count = node.getNumInputs();
+    if (count < row.minInputs || (row.maxInputs != OperatorRow::kVariadic && count > row.maxInputs))
+      return node.error() << "has " << count << " inputs, expected "
+                          << (count < row.minInputs ? "at least " : "at most ")
+                          << (count < row.minInputs ? row.minInputs : row.maxInputs);
+    bool isVariadic = row.maxInputs == OperatorRow::kVariadic;
+    for (unsigned i = 0; i < count; ++i) {
+      if (!node.input(i)) {
+        if (i < row.minInputs || isVariadic)
+          return node.error() << "input " << i << " is missing";
+        continue;
+      }
+      Type element = node.inputType(i).getElementType();
+      if (!isScalarType(element) || isa<IndexType>(element))
+        return node.error() << "input " << i << " has element type " << element
+                            << ", which is not supported";
+    }
+    return success();
+  }
+
+  static LogicalResult checkComplete(Node &node) {
+    for (NamedAttribute attr : node.op.getAttrs())
+      if (!node.read.contains(attr.getName()))
+        return node.error() << "attribute '" << attr.getName().getValue()
+                            << "' is not supported";
+    for (unsigned i = 0; i < node.getNumOutputs(); ++i)
+      if (node.hasOutput(i) && (i >= node.results.size() || !node.results[i]))
+        return node.error() << "output " << i << " is not supported";
+    return success();
+  }
+};
+
+} // namespace lumen
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class GraphConverter {
+public:
+  GraphConverter(ModuleOp module, func::FuncOp function)
+      : module(module), function(function), builder(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkArguments();
+  void convert(Operation &op);
+  void convertNode(onnx::NodeOp op);
+  void noteUnsupported(Operation *op, StringRef domain, StringRef name);
+  void reportUnsupported();
+  LogicalResult finish(onnx::ReturnOp op);
+  void checkDeclaredType(unsigned index, Type declared, RankedTensorType actual);
+  int64_t opsetOf(StringRef domain);
+
+  ModuleOp module;
+  func::FuncOp function;
+  OpBuilder builder;
+  /// Converted values; null where a node could not be converted.
+  DenseMap<Value, Value> values;
+  struct Unsupported {
+    int64_t count = 0;
+    std::string first;
+  };
+  llvm::MapVector<std::string, Unsupported, llvm::StringMap<unsigned>> unsupported;
+  bool hasErrors = false;
+};
+
+} // namespace
+
+/// The name that the file gives to an argument or result.
+static StringRef nameOf(DictionaryAttr attrs) {
+  auto name = attrs ? attrs.getAs<StringAttr>(onnx::OnnxDialect::getNameAttrName()) : StringAttr();
+  return name ? name.getValue() : "";
+}
+
+/// Reports each dynamic dimension with the flags that give it a size.
+static void reportDynamic(func::FuncOp function, StringRef name, RankedTensorType type) {
+  auto dims = dyn_cast_or_null<DimsAttr>(type.getEncoding());
+  std::string shape;
+  llvm::raw_string_ostream os(shape);
+  llvm::interleave(
+      type.getShape(), os,
+      [&](int64_t size) {
+        if (ShapedType::isDynamic(size))
+          os << "N";
+        else
+          os << size;
+      },
+      "x");
+  for (auto [i, size] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    std::string symbol = dims ? dims.getDims()[i].getValue().str() : "?";
+    InFlightDiagnostic diagnostic = emitError(function.getLoc())
+                                    << "input '" << name << "' has the dynamic dimension '"
+                                    << symbol << "'; give it a size with ";
+    if (dims)
+      diagnostic << "--dim " << symbol << "=N or ";
+    diagnostic << "--shape " << name << "=" << shape;
+  }
+}
+
+LogicalResult GraphConverter::checkArguments() {
+  bool isValid = true;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    StringRef name = nameOf(function.getArgAttrDict(i));
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && tensor.hasStaticShape() && !isa<IndexType>(tensor.getElementType()) &&
+        isScalarType(tensor.getElementType()))
+      continue;
+    isValid = false;
+    if (tensor && !tensor.hasStaticShape())
+      reportDynamic(function, name, tensor);
+    else if (isa<UnrankedTensorType>(type))
+      emitError(function.getLoc()) << "input '" << name << "' has no shape; give it one with "
+                                   << "--shape " << name << "=...";
+    else
+      emitError(function.getLoc()) << "input '" << name << "' has the type " << type
+                                   << ", which is not supported";
+  }
+  return success(isValid);
+}
+
+int64_t GraphConverter::opsetOf(StringRef domain) {
+  auto opsets = module->getAttrOfType<DictionaryAttr>(onnx::OnnxDialect::getOpsetsAttrName());
+  auto version = opsets ? opsets.getAs<IntegerAttr>(domain.empty() ? "ai.onnx" : domain)
+                        : IntegerAttr();
+  return version ? version.getInt() : OperatorRow::kNewest;
+}
+
+void GraphConverter::noteUnsupported(Operation *op, StringRef domain, StringRef name) {
+  Unsupported &entry = unsupported[domain.empty() ? name.str() : keyOf(domain, name)];
+  // A node's location reads "Conv 'stem/conv1'"; the operator is said already.
+  if (++entry.count == 1)
+    if (auto loc = op->getLoc()->findInstanceOf<NameLoc>()) {
+      StringRef text = loc.getName();
+      text.consume_front(name);
+      entry.first = text.trim();
+    }
+  for (Value result : op->getResults())
+    values[result] = Value();
+}
+
+void GraphConverter::reportUnsupported() {
+  if (unsupported.empty())
+    return;
+  hasErrors = true;
+  InFlightDiagnostic diagnostic = emitError(module.getLoc());
+  diagnostic << unsupported.size()
+             << (unsupported.size() == 1 ? " operator is" : " operators are")
+             << " not supported: ";
+  llvm::interleave(
+      unsupported,
+      [&](const auto &pair) {
+        diagnostic << "'" << pair.first << "' (" << pair.second.count
+                   << (pair.second.count == 1 ? " node" : " nodes");
+        if (!pair.second.first.empty())
+          diagnostic << (pair.second.count == 1 ? " " : ", first ") << pair.second.first;
+        diagnostic << ")";
+      },
+      [&] { diagnostic << ", "; });
+}
+
+void GraphConverter::convertNode(onnx::NodeOp op) {
+  int64_t opset = opsetOf(op.getOpDomain());
+  const OperatorRow *row = findOperator(op.getOpDomain(), op.getOpType(), opset);
+  if (!row)
+    return noteUnsupported(op, op.getOpDomain(), op.getOpType());
+
+  SmallVector<Value> inputs;
+  bool isKnown = true;
+  for (unsigned i = 0; i < op.getInputs().size(); ++i) {
+    Value input = op.getInput(i);
+    inputs.push_back(input ? values.lookup(input) : Value());
+    isKnown &= !input || inputs.back();
+  }
+  while (!inputs.empty() && !inputs.back() && !op.getInput(inputs.size() - 1))
+    inputs.pop_back();
+
+  // What follows from an error is not another one.
+  FailureOr<SmallVector<Value>> results = failure();
+  if (isKnown) {
+    Node node(op, inputs, opset, builder);
+    results = NodeRunner::run(*row, node);
+    hasErrors |= failed(results);
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    values[result] = succeeded(results) && i < results->size() ? (*results)[i] : Value();
+}
+
+void GraphConverter::convert(Operation &op) {
+  builder.setInsertionPoint(&op);
+  if (auto node = dyn_cast<onnx::NodeOp>(op))
+    return convertNode(node);
+  if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
+    values[constant.getResult()] =
+        lumen::ConstantOp::create(builder, op.getLoc(), constant.getValue());
+    return;
+  }
+  if (auto call = dyn_cast<onnx::CallOp>(op))
+    return noteUnsupported(&op, "", call.getCallee());
+  if (isa<onnx::SparseConstantOp>(op))
+    return noteUnsupported(&op, "", "sparse initializer");
+}
+
+void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTensorType actual) {
+  auto tensor = dyn_cast<TensorType>(declared);
+  if (!tensor)
+    return;
+  bool agrees = tensor.getElementType() == actual.getElementType();
+  if (auto ranked = dyn_cast<RankedTensorType>(tensor)) {
+    agrees &= ranked.getRank() == actual.getRank();
+    for (auto [a, b] : llvm::zip(ranked.getShape(), actual.getShape()))
+      agrees &= ShapedType::isDynamic(a) || a == b;
+    if (!agrees)
+      emitWarning(function.getLoc())
+          << "output '" << nameOf(function.getResultAttrDict(index)) << "' is "
+          << shapeText(actual.getShape()) << " x " << actual.getElementType()
+          << ", but the model declares " << ranked;
+  } else if (!agrees) {
+    emitWarning(function.getLoc())
+        << "output '" << nameOf(function.getResultAttrDict(index)) << "' has element type "
+        << actual.getElementType() << ", but the model declares " << tensor.getElementType();
+  }
+}
+
+LogicalResult GraphConverter::finish(onnx::ReturnOp op) {
+  SmallVector<Value> outputs;
+  SmallVector<Type> types;
+  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
+    Value value = values.lookup(output);
+    if (!value)
+      return emitError(function.getLoc())
+             << "output '" << nameOf(function.getResultAttrDict(i)) << "' is of type "
+             << output.getType() << ", which is not supported";
+    checkDeclaredType(i, function.getResultTypes()[i], Emitter::typeOf(value));
+    outputs.push_back(value);
+    types.push_back(value.getType());
+  }
+  builder.setInsertionPoint(op);
+  func::ReturnOp::create(builder, op.getLoc(), outputs);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+
+  // Backwards, an operation is dead once its readers are gone: onnx nodes all
+  // are, lumen operations where only a folded chain read them.
+  for (Operation &dead : llvm::make_early_inc_range(llvm::reverse(*op->getBlock())))
+    if (isa<onnx::OnnxDialect>(dead.getDialect()) || isOpTriviallyDead(&dead))
+      dead.erase();
+  for (Operation &other : llvm::make_early_inc_range(*module.getBody()))
+    if (&other != function)
+      other.erase();
+  module->removeAttr(onnx::OnnxDialect::getOpsetsAttrName());
+  return success();
+}
+
+LogicalResult GraphConverter::run() {
+  if (failed(checkArguments()))
+    return failure();
+  Block &body = function.getBody().front();
+  for (Value argument : body.getArguments())
+    values[argument] = argument;
+  for (Operation &op : llvm::make_early_inc_range(body))
+    convert(op);
+  reportUnsupported();
+  if (hasErrors)
+    return failure();
+  return finish(cast<onnx::ReturnOp>(body.getTerminator()));
+}
+
+namespace {
+
+struct ConvertOnnxToLumen : lumen::impl::ConvertOnnxToLumenBase<ConvertOnnxToLumen> {
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!function || function.isExternal()) {
+      getOperation().emitError("has no graph '@main'");
+      return signalPassFailure();
+    }
+    if (failed(GraphConverter(getOperation(), function).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

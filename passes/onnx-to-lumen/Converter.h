@@ -1,0 +1,153 @@
+//===- Converter.h - how one node becomes lumen operations -------*- C++ -*-===//
+//
+// A converter is a function over a `Node`: it reads inputs and attributes, emits
+// operations and yields results. Its row in a family's table says which
+// operator it converts.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_PASSES_ONNXTOLUMEN_CONVERTER_H
+#define LUMEN_PASSES_ONNXTOLUMEN_CONVERTER_H
+
+#include "dialects/Onnx/Onnx.h"
+#include "passes/onnx-to-lumen/Emitter.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <limits>
+
+namespace lumen {
+
+/// A node that is being converted. Every attribute that a converter reads is
+/// noted; one that nobody read is an error, so that no meaning is lost.
+class Node {
+public:
+  Node(onnx::NodeOp op, llvm::ArrayRef<mlir::Value> inputs, int64_t opset, mlir::OpBuilder &builder)
+      : emit(builder, op.getLoc()), op(op), inputs(inputs), opset(opset) {}
+
+  /// Builds lumen operations where the node stands.
+  Emitter emit;
+
+  int64_t getOpset() const { return opset; }
+  mlir::Location getLoc() { return op.getLoc(); }
+
+  /// Converted inputs; null beyond the last and where one is absent.
+  unsigned getNumInputs() const { return inputs.size(); }
+  mlir::Value input(unsigned index) const {
+    return index < inputs.size() ? inputs[index] : mlir::Value();
+  }
+  mlir::RankedTensorType inputType(unsigned index) const { return Emitter::typeOf(inputs[index]); }
+  llvm::ArrayRef<int64_t> inputShape(unsigned index) const { return inputType(index).getShape(); }
+  /// All inputs, for operators of any number; none is absent.
+  llvm::ArrayRef<mlir::Value> getInputs() const { return inputs; }
+
+  // Attributes. One of the wrong type is an error that `fail`s the node.
+  bool has(llvm::StringRef name) { return bool(attribute(name)); }
+  mlir::Attribute attribute(llvm::StringRef name);
+  int64_t integer(llvm::StringRef name, int64_t absent);
+  double real(llvm::StringRef name, double absent);
+  llvm::StringRef string(llvm::StringRef name, llvm::StringRef absent);
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  /// An attribute without meaning for inference.
+  void ignore(llvm::StringRef name) { read.insert(name); }
+
+  /// The elements of a constant input of integers. An error, which names the
+  /// input as `what`, if it is not constant.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(unsigned index,
+                                                               llvm::StringRef what);
+
+  /// `axis` counted from the front. An error if it lies outside the rank.
+  mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
+  /// The same for a list: sorted, without duplicates.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
+                                                            int64_t rank);
+
+  /// Reports shapes whose elements cannot be addressed. To be asked before a
+  /// shape that data of the model decide is used.
+  mlir::LogicalResult checkSize(llvm::ArrayRef<int64_t> shape);
+  /// The shape to which all inputs broadcast.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> broadcastInputShapes();
+  mlir::LogicalResult expectReal(unsigned index = 0);
+  mlir::LogicalResult expectSameElementType(unsigned first, unsigned second);
+
+  unsigned getNumOutputs() { return op.getNumResults(); }
+  bool hasOutput(unsigned index) { return op.hasOutput(index); }
+  llvm::StringRef getOperator() { return op.getOpType(); }
+
+  /// Gives the node's results; fewer than it has outputs only where the file
+  /// leaves the others out.
+  mlir::LogicalResult yield(mlir::ValueRange values) {
+    results.assign(values.begin(), values.end());
+    return mlir::success();
+  }
+  llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+
+  /// Reports a mistake, located at the node.
+  mlir::InFlightDiagnostic error() {
+    failed = true;
+    return mlir::emitError(op.getLoc());
+  }
+
+private:
+  friend class NodeRunner;
+  onnx::NodeOp op;
+  llvm::ArrayRef<mlir::Value> inputs;
+  int64_t opset;
+  llvm::StringSet<> read;
+  llvm::SmallVector<mlir::Value> results;
+  bool failed = false;
+};
+
+/// One operator that we convert.
+struct OperatorRow {
+  static constexpr int64_t kNewest = 28;
+  static constexpr unsigned kVariadic = std::numeric_limits<unsigned>::max();
+
+  llvm::StringLiteral name;
+  unsigned minInputs, maxInputs;
+  mlir::LogicalResult (*convert)(Node &);
+  /// What is not converted, for the documentation; empty if nothing.
+  llvm::StringLiteral note = "";
+  /// Versions of the operator set in which the row holds.
+  int64_t since = 7;
+  int64_t until = kNewest;
+  llvm::StringLiteral domain = "";
+};
+
+// The families.
+llvm::ArrayRef<OperatorRow> elementwiseRows();
+llvm::ArrayRef<OperatorRow> reductionRows();
+llvm::ArrayRef<OperatorRow> movementRows();
+llvm::ArrayRef<OperatorRow> shapingRows();
+llvm::ArrayRef<OperatorRow> convolutionRows();
+llvm::ArrayRef<OperatorRow> poolingRows();
+llvm::ArrayRef<OperatorRow> contractionRows();
+llvm::ArrayRef<OperatorRow> normalizationRows();
+
+/// The row of an operator; null if there is none.
+const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
+
+/// The element type that an attribute names by its code in TensorProto.
+mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);
+
+/// "2x3", "scalar".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+/// "f32", "ui8".
+std::string typeText(mlir::Type type);
+
+/// Places of windows along one dimension, as Conv and the poolings share it.
+struct WindowAxis {
+  int64_t window, stride, dilation, padLow, padHigh;
+  int64_t output;
+};
+
+/// Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for the
+/// spatial dimensions `sizes`. `kernel` is used where kernel_shape is absent,
+/// and must agree with it where it is given; it may be empty.
+mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, llvm::ArrayRef<int64_t> sizes,
+                                                          llvm::ArrayRef<int64_t> kernel,
+                                                          bool takesCeilMode);
+
+} // namespace lumen
+
+#endif // LUMEN_PASSES_ONNXTOLUMEN_CONVERTER_H

@@ -1,0 +1,439 @@
+//===- Elementwise.cpp - operators of one element at a time ---------------===//
+//
+// A new operator is one row where a scalar function of ours says it, and a few
+// lines of formula where several do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/onnx-to-lumen/Converter.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using UK = UnaryKind;
+using BK = BinaryKind;
+using CK = CompareKind;
+
+//===----------------------------------------------------------------------===//
+// One argument
+//===----------------------------------------------------------------------===//
+
+template <UnaryKind kind> static LogicalResult unary(Node &node) {
+  return node.yield(node.emit.unary(kind, node.input(0)));
+}
+
+/// Kinds that have no meaning for integers.
+template <UnaryKind kind> static LogicalResult realUnary(Node &node) {
+  if (failed(node.expectReal()))
+    return failure();
+  return unary<kind>(node);
+}
+
+/// Activations: a formula of the input, which is a float.
+template <Value (*formula)(Node &, Emitter &, Value)>
+static LogicalResult activation(Node &node) {
+  if (failed(node.expectReal()))
+    return failure();
+  return node.yield(formula(node, node.emit, node.input(0)));
+}
+
+/// Picks by the sign of `x`; NaN goes with the second.
+static Value selectPositive(Emitter &emit, Value x, Value positive, Value other) {
+  return emit.select(emit.compare(CK::Ge, x, 0.0), positive, other);
+}
+
+static Value clamp(Emitter &emit, Value x, double low, double high) {
+  return emit.binary(BK::Min, emit.binary(BK::Max, x, low), high);
+}
+
+static Value leakyRelu(Node &node, Emitter &emit, Value x) {
+  return selectPositive(emit, x, x, emit.binary(BK::Mul, x, node.real("alpha", 0.01f)));
+}
+
+static Value elu(Node &node, Emitter &emit, Value x) {
+  Value below = emit.binary(BK::Mul, emit.unary(UK::Expm1, x), node.real("alpha", 1.0));
+  return selectPositive(emit, x, x, below);
+}
+
+static Value selu(Node &node, Emitter &emit, Value x) {
+  double alpha = node.real("alpha", 1.67326319217681884765625);
+  double gamma = node.real("gamma", 1.05070102214813232421875);
+  Value below = emit.binary(BK::Mul, emit.unary(UK::Expm1, x), alpha);
+  return emit.binary(BK::Mul, selectPositive(emit, x, x, below), gamma);
+}
+
+/// max(0, x) + min(0, alpha * expm1(x / alpha))
+static Value celu(Node &node, Emitter &emit, Value x) {
+  double alpha = node.real("alpha", 1.0);
+  Value below = emit.unary(UK::Expm1, emit.binary(BK::Div, x, alpha));
+  below = emit.binary(BK::Min, emit.binary(BK::Mul, below, alpha), 0.0);
+  return emit.binary(BK::Add, emit.unary(UK::Relu, x), below);
+}
+
+static Value thresholdedRelu(Node &node, Emitter &emit, Value x) {
+  Value isAbove = emit.compare(CK::Gt, x, node.real("alpha", 1.0));
+  return emit.select(isAbove, x, emit.splatLike(x, 0));
+}
+
+static Value hardSigmoid(Node &node, Emitter &emit, Value x) {
+  Value line = emit.binary(BK::Mul, x, node.real("alpha", 0.2f));
+  return clamp(emit, emit.binary(BK::Add, line, node.real("beta", 0.5)), 0, 1);
+}
+
+static Value hardSwish(Node &node, Emitter &emit, Value x) {
+  Value line = emit.binary(BK::Add, emit.binary(BK::Mul, x, 1.0 / 6), 0.5);
+  return emit.binary(BK::Mul, x, clamp(emit, line, 0, 1));
+}
+
+/// max(x, 0) + log1p(exp(-|x|)), which does not overflow.
+static Value softplusOf(Emitter &emit, Value x) {
+  Value tail = emit.unary(UK::Exp, emit.unary(UK::Neg, emit.unary(UK::Abs, x)));
+  return emit.binary(BK::Add, emit.unary(UK::Relu, x), emit.unary(UK::Log1p, tail));
+}
+
+static Value softplus(Node &node, Emitter &emit, Value x) { return softplusOf(emit, x); }
+
+static Value softsign(Node &node, Emitter &emit, Value x) {
+  return emit.binary(BK::Div, x, emit.binary(BK::Add, emit.unary(UK::Abs, x), 1.0));
+}
+
+static Value mish(Node &node, Emitter &emit, Value x) {
+  return emit.binary(BK::Mul, x, emit.unary(UK::Tanh, softplusOf(emit, x)));
+}
+
+static Value swish(Node &node, Emitter &emit, Value x) {
+  Value gate = emit.unary(UK::Sigmoid, emit.binary(BK::Mul, x, node.real("alpha", 1.0)));
+  return emit.binary(BK::Mul, x, gate);
+}
+
+static LogicalResult gelu(Node &node) {
+  if (failed(node.expectReal()))
+    return failure();
+  StringRef approximate = node.string("approximate", "none");
+  Emitter &emit = node.emit;
+  Value x = node.input(0), gate;
+  if (approximate == "none") {
+    gate = emit.unary(UK::Erf, emit.binary(BK::Mul, x, 0.70710678118654752440));
+  } else if (approximate == "tanh") {
+    Value cube = emit.binary(BK::Mul, emit.binary(BK::Mul, x, x), x);
+    Value inner = emit.binary(BK::Add, x, emit.binary(BK::Mul, cube, 0.044715));
+    gate = emit.unary(UK::Tanh, emit.binary(BK::Mul, inner, 0.79788456080286535588));
+  } else {
+    return node.error() << "attribute 'approximate' is '" << approximate
+                        << "', expected none or tanh";
+  }
+  Value half = emit.binary(BK::Mul, x, 0.5);
+  return node.yield(emit.binary(BK::Mul, half, emit.binary(BK::Add, gate, 1.0)));
+}
+
+static LogicalResult shrink(Node &node) {
+  double bias = node.real("bias", 0.0), lambda = node.real("lambd", 0.5);
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  Value inner = emit.select(emit.compare(CK::Gt, x, lambda), emit.binary(BK::Sub, x, bias),
+                            emit.splatLike(x, 0));
+  return node.yield(
+      emit.select(emit.compare(CK::Lt, x, -lambda), emit.binary(BK::Add, x, bias), inner));
+}
+
+static LogicalResult isInf(Node &node) {
+  bool positive = node.integer("detect_positive", 1), negative = node.integer("detect_negative", 1);
+  if (failed(node.expectReal()))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  if (!positive && !negative)
+    return node.yield(emit.splat(node.inputType(0).clone(emit.builder.getI1Type()), 0));
+  Value result = emit.unary(UK::IsInf, x);
+  if (!positive || !negative)
+    result = emit.binary(BK::And, result, emit.compare(positive ? CK::Gt : CK::Lt, x, 0.0));
+  return node.yield(result);
+}
+
+static LogicalResult logicalNot(Node &node) {
+  if (!node.inputType(0).getElementType().isInteger(1))
+    return node.error() << "input has element type " << node.inputType(0).getElementType()
+                        << ", expected i1";
+  return unary<UK::Not>(node);
+}
+
+//===----------------------------------------------------------------------===//
+// Two arguments and more
+//===----------------------------------------------------------------------===//
+
+/// All inputs, broadcast to their common shape.
+static FailureOr<SmallVector<Value>> broadcastInputs(Node &node) {
+  FailureOr<SmallVector<int64_t>> shape = node.broadcastInputShapes();
+  if (failed(shape))
+    return failure();
+  SmallVector<Value> values;
+  for (Value input : node.getInputs())
+    values.push_back(node.emit.broadcastTo(input, *shape));
+  return values;
+}
+
+/// The same, with one element type.
+static FailureOr<SmallVector<Value>> broadcastAlike(Node &node) {
+  for (unsigned i = 1; i < node.getNumInputs(); ++i)
+    if (failed(node.expectSameElementType(0, i)))
+      return failure();
+  return broadcastInputs(node);
+}
+
+/// Also of more inputs than two, from the left.
+template <BinaryKind kind> static LogicalResult binary(Node &node) {
+  FailureOr<SmallVector<Value>> values = broadcastAlike(node);
+  if (failed(values))
+    return failure();
+  Value result = values->front();
+  for (Value value : ArrayRef<Value>(*values).drop_front())
+    result = node.emit.binary(kind, result, value);
+  return node.yield(result);
+}
+
+/// And, Or, Xor of booleans, and their Bitwise forms of integers.
+template <BinaryKind kind, bool ofBooleans> static LogicalResult logical(Node &node) {
+  Type element = node.inputType(0).getElementType();
+  if (element.isInteger(1) != ofBooleans || !isa<IntegerType>(element))
+    return node.error() << "input has element type " << element << ", expected "
+                        << (ofBooleans ? "i1" : "an integer type");
+  return binary<kind>(node);
+}
+
+template <CompareKind kind> static LogicalResult compare(Node &node) {
+  FailureOr<SmallVector<Value>> values = broadcastAlike(node);
+  if (failed(values))
+    return failure();
+  return node.yield(node.emit.compare(kind, (*values)[0], (*values)[1]));
+}
+
+static LogicalResult mean(Node &node) {
+  if (failed(binary<BK::Add>(node)))
+    return failure();
+  Value sum = node.getResults().front();
+  return node.yield(node.emit.binary(BK::Div, sum, double(node.getNumInputs())));
+}
+
+static LogicalResult mod(Node &node) {
+  bool isFmod = node.integer("fmod", 0) != 0;
+  Type element = node.inputType(0).getElementType();
+  if (!isFmod && isa<FloatType>(element) && node.getOpset() < 28)
+    return node.error() << "attribute 'fmod' is 0, expected 1 for element type " << element;
+  return isFmod ? binary<BK::Rem>(node) : binary<BK::Mod>(node);
+}
+
+static LogicalResult bitShift(Node &node) {
+  StringRef direction = node.string("direction", "");
+  if (direction == "LEFT")
+    return binary<BK::ShiftLeft>(node);
+  if (direction == "RIGHT")
+    return binary<BK::ShiftRight>(node);
+  return node.error() << "attribute 'direction' is '" << direction << "', expected LEFT or RIGHT";
+}
+
+/// The exponent may have another type; the result has that of the base.
+static LogicalResult pow(Node &node) {
+  FailureOr<SmallVector<Value>> values = broadcastInputs(node);
+  if (failed(values))
+    return failure();
+  Emitter &emit = node.emit;
+  Value base = (*values)[0], exponent = (*values)[1];
+  Type type = node.inputType(0).getElementType();
+  Type exponentType = node.inputType(1).getElementType();
+  // A square is by far the most common power.
+  if (std::optional<ConstantData> data = ConstantData::get(exponent); data && data->isAll(2))
+    return node.yield(emit.binary(BK::Mul, base, base));
+  // An integer to a real power is computed in double and cut off.
+  Type computeType = isa<FloatType>(type) || !isa<FloatType>(exponentType)
+                         ? type
+                         : Type(emit.builder.getF64Type());
+  Value result = emit.binary(BK::Pow, emit.convert(base, computeType),
+                             emit.convert(exponent, computeType));
+  return node.yield(emit.convert(result, type));
+}
+
+static LogicalResult where(Node &node) {
+  if (!node.inputType(0).getElementType().isInteger(1))
+    return node.error() << "condition has element type " << node.inputType(0).getElementType()
+                        << ", expected i1";
+  if (failed(node.expectSameElementType(1, 2)))
+    return failure();
+  FailureOr<SmallVector<Value>> values = broadcastInputs(node);
+  if (failed(values))
+    return failure();
+  return node.yield(node.emit.select((*values)[0], (*values)[1], (*values)[2]));
+}
+
+static LogicalResult prelu(Node &node) {
+  if (failed(node.expectSameElementType(0, 1)))
+    return failure();
+  ArrayRef<int64_t> shape = node.inputShape(0), slopeShape = node.inputShape(1);
+  std::optional<SmallVector<int64_t>> joined = broadcastShapes(shape, slopeShape);
+  if (!joined || ArrayRef<int64_t>(*joined) != shape)
+    return node.error() << "slope of shape " << shapeText(slopeShape)
+                        << " cannot be broadcast to the input's shape " << shapeText(shape);
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  Value below = emit.binary(BK::Mul, x, emit.broadcastTo(node.input(1), shape));
+  return node.yield(selectPositive(emit, x, x, below));
+}
+
+/// Attributes before version 11, inputs since.
+static LogicalResult clip(Node &node) {
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  auto bound = [&](StringRef name, unsigned index) -> FailureOr<Value> {
+    if (node.getOpset() < 11) {
+      if (!node.has(name))
+        return Value();
+      return emit.splatLike(x, node.real(name, 0));
+    }
+    Value value = node.input(index);
+    if (!value)
+      return Value();
+    if (failed(node.expectSameElementType(0, index)))
+      return failure();
+    if (Emitter::typeOf(value).getNumElements() != 1)
+      return node.error() << name << " has shape " << shapeText(Emitter::shapeOf(value))
+                          << ", expected scalar";
+    return emit.broadcastTo(emit.reshape(value, {}), node.inputShape(0));
+  };
+  FailureOr<Value> low = bound("min", 1), high = bound("max", 2);
+  if (failed(low) || failed(high))
+    return failure();
+  if (*low)
+    x = emit.binary(BK::Max, x, *low);
+  if (*high)
+    x = emit.binary(BK::Min, x, *high);
+  return node.yield(x);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Type> elementTypeOf(Node &node, int64_t code) {
+  Builder &b = node.emit.builder;
+  auto integer = [&](unsigned width, bool isUnsigned = false) -> Type {
+    return IntegerType::get(b.getContext(), width,
+                            isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+  };
+  switch (code) { // TensorProto.DataType
+  case 1: return Type(b.getF32Type());
+  case 2: return integer(8, true);
+  case 3: return integer(8);
+  case 4: return integer(16, true);
+  case 5: return integer(16);
+  case 6: return integer(32);
+  case 7: return integer(64);
+  case 9: return integer(1);
+  case 10: return Type(b.getF16Type());
+  case 11: return Type(b.getF64Type());
+  case 12: return integer(32, true);
+  case 13: return integer(64, true);
+  case 16: return Type(b.getBF16Type());
+  default:
+    return node.error() << "conversion to the tensor type with code " << code
+                        << " is not supported";
+  }
+}
+
+FailureOr<Type> lumen::readElementType(Node &node, StringRef name, int64_t absent) {
+  return elementTypeOf(node, node.integer(name, absent));
+}
+
+static LogicalResult castTo(Node &node, Type type) {
+  // Both decide how 8-bit floats are rounded, which we do not convert to.
+  node.ignore("saturate");
+  node.ignore("round_mode");
+  return node.yield(node.emit.convert(node.input(0), type));
+}
+
+static LogicalResult cast(Node &node) {
+  FailureOr<Type> type = readElementType(node, "to", 0);
+  return failed(type) ? failure() : castTo(node, *type);
+}
+
+static LogicalResult castLike(Node &node) {
+  return castTo(node, node.inputType(1).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Table
+//===----------------------------------------------------------------------===//
+
+constexpr unsigned kMany = OperatorRow::kVariadic;
+
+static const OperatorRow rows[] = {
+    {"Abs", 1, 1, unary<UK::Abs>},
+    {"Acos", 1, 1, realUnary<UK::Acos>},
+    {"Acosh", 1, 1, realUnary<UK::Acosh>},
+    {"Add", 2, 2, binary<BK::Add>},
+    {"And", 2, 2, logical<BK::And, true>},
+    {"Asin", 1, 1, realUnary<UK::Asin>},
+    {"Asinh", 1, 1, realUnary<UK::Asinh>},
+    {"Atan", 1, 1, realUnary<UK::Atan>},
+    {"Atanh", 1, 1, realUnary<UK::Atanh>},
+    {"BitShift", 2, 2, bitShift},
+    {"BitwiseAnd", 2, 2, logical<BK::And, false>},
+    {"BitwiseNot", 1, 1, unary<UK::Not>},
+    {"BitwiseOr", 2, 2, logical<BK::Or, false>},
+    {"BitwiseXor", 2, 2, logical<BK::Xor, false>},
+    {"Cast", 1, 1, cast, "between numbers and booleans of 8 to 64 bits"},
+    {"CastLike", 2, 2, castLike, "between numbers and booleans of 8 to 64 bits"},
+    {"Ceil", 1, 1, realUnary<UK::Ceil>},
+    {"Celu", 1, 1, activation<celu>},
+    {"Clip", 1, 3, clip},
+    {"Cos", 1, 1, realUnary<UK::Cos>},
+    {"Cosh", 1, 1, realUnary<UK::Cosh>},
+    {"Div", 2, 2, binary<BK::Div>},
+    {"Elu", 1, 1, activation<elu>},
+    {"Equal", 2, 2, compare<CK::Eq>, "not of strings"},
+    {"Erf", 1, 1, realUnary<UK::Erf>},
+    {"Exp", 1, 1, realUnary<UK::Exp>},
+    {"Floor", 1, 1, realUnary<UK::Floor>},
+    {"Gelu", 1, 1, gelu},
+    {"Greater", 2, 2, compare<CK::Gt>},
+    {"GreaterOrEqual", 2, 2, compare<CK::Ge>},
+    {"HardSigmoid", 1, 1, activation<hardSigmoid>},
+    {"HardSwish", 1, 1, activation<hardSwish>},
+    {"IsInf", 1, 1, isInf},
+    {"IsNaN", 1, 1, realUnary<UK::IsNan>},
+    {"LeakyRelu", 1, 1, activation<leakyRelu>},
+    {"Less", 2, 2, compare<CK::Lt>},
+    {"LessOrEqual", 2, 2, compare<CK::Le>},
+    {"Log", 1, 1, realUnary<UK::Log>},
+    {"Max", 1, kMany, binary<BK::Max>},
+    {"Mean", 1, kMany, mean},
+    {"Min", 1, kMany, binary<BK::Min>},
+    {"Mish", 1, 1, activation<mish>},
+    {"Mod", 2, 2, mod},
+    {"Mul", 2, 2, binary<BK::Mul>},
+    {"Neg", 1, 1, unary<UK::Neg>},
+    {"Not", 1, 1, logicalNot},
+    {"Or", 2, 2, logical<BK::Or, true>},
+    {"Pow", 2, 2, pow},
+    {"PRelu", 2, 2, prelu},
+    {"Reciprocal", 1, 1, realUnary<UK::Reciprocal>},
+    {"Relu", 1, 1, unary<UK::Relu>},
+    {"Round", 1, 1, realUnary<UK::RoundEven>},
+    {"Selu", 1, 1, activation<selu>},
+    {"Shrink", 1, 1, shrink},
+    {"Sigmoid", 1, 1, realUnary<UK::Sigmoid>},
+    {"Sign", 1, 1, unary<UK::Sign>},
+    {"Sin", 1, 1, realUnary<UK::Sin>},
+    {"Sinh", 1, 1, realUnary<UK::Sinh>},
+    {"Softplus", 1, 1, activation<softplus>},
+    {"Softsign", 1, 1, activation<softsign>},
+    {"Sqrt", 1, 1, realUnary<UK::Sqrt>},
+    {"Sub", 2, 2, binary<BK::Sub>},
+    {"Sum", 1, kMany, binary<BK::Add>},
+    {"Swish", 1, 1, activation<swish>},
+    {"Tan", 1, 1, realUnary<UK::Tan>},
+    {"Tanh", 1, 1, realUnary<UK::Tanh>},
+    {"ThresholdedRelu", 1, 1, activation<thresholdedRelu>},
+    {"Where", 3, 3, where, "not of strings"},
+    {"Xor", 2, 2, logical<BK::Xor, true>},
+};
+
+ArrayRef<OperatorRow> lumen::elementwiseRows() { return rows; }

@@ -1,0 +1,204 @@
+//===- Pooling.cpp - windows over spatial dimensions and channels ---------===//
+
+#include "passes/onnx-to-lumen/Converter.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using BK = BinaryKind;
+
+/// Checks `[N, C, spatial...]`.
+static LogicalResult expectSpatial(Node &node) {
+  if (node.inputType(0).getRank() >= 3)
+    return success();
+  return node.error() << "input has shape " << shapeText(node.inputShape(0))
+                      << ", expected at least three dimensions";
+}
+
+/// A window over the spatial dimensions of a channels-last tensor.
+static Value slide(Emitter &emit, WindowKind kind, Value operand, ArrayRef<WindowAxis> axes,
+                   bool countsPad) {
+  ArrayRef<int64_t> from = Emitter::shapeOf(operand);
+  SmallVector<int64_t> shape{from[0]}, window{1}, strides{1}, dilations{1}, low{0}, high{0};
+  for (auto [axis, size] : llvm::zip(axes, from.drop_front())) {
+    shape.push_back(axis.output);
+    window.push_back(axis.window);
+    strides.push_back(axis.stride);
+    dilations.push_back(axis.dilation);
+    low.push_back(axis.padLow);
+    // Exactly as much as the last window reaches: less than the file's where a
+    // stride leaves a rest, more in ceil_mode.
+    int64_t reach = (axis.output - 1) * axis.stride + (axis.window - 1) * axis.dilation + 1;
+    high.push_back(reach - size - axis.padLow);
+  }
+  shape.push_back(from.back());
+  for (SmallVector<int64_t> *list : {&window, &strides, &dilations})
+    list->push_back(1);
+  low.push_back(0);
+  high.push_back(0);
+  return emit.create<WindowOp>(Emitter::typeOf(operand).clone(shape), kind, operand, window,
+                               strides, dilations, low, high, countsPad);
+}
+
+static FailureOr<SmallVector<WindowAxis>> readPool(Node &node) {
+  if (failed(expectSpatial(node)))
+    return failure();
+  return readWindow(node, node.inputShape(0).drop_front(2), {}, /*takesCeilMode=*/true);
+}
+
+static LogicalResult maxPool(Node &node) {
+  FailureOr<SmallVector<WindowAxis>> axes = readPool(node);
+  if (failed(axes))
+    return failure();
+  // Only the second output, which is not converted, depends on it.
+  node.ignore("storage_order");
+  Emitter &emit = node.emit;
+  int64_t rank = node.inputType(0).getRank();
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  x = slide(emit, WindowKind::Max, x, *axes, /*countsPad=*/false);
+  return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
+}
+
+/// How many places of the padded input each window of one axis covers: places
+/// that only ceil_mode adds do not count.
+static SmallVector<double> countPlaces(const WindowAxis &axis, int64_t size) {
+  SmallVector<double> counts;
+  for (int64_t i = 0; i < axis.output; ++i) {
+    int64_t room = size + axis.padLow + axis.padHigh - i * axis.stride;
+    counts.push_back(std::min(axis.window, (room + axis.dilation - 1) / axis.dilation));
+  }
+  return counts;
+}
+
+static LogicalResult averagePool(Node &node) {
+  FailureOr<SmallVector<WindowAxis>> axes = readPool(node);
+  if (failed(axes) || failed(node.expectReal()))
+    return failure();
+  bool countsPad = node.integer("count_include_pad", 0) != 0;
+  Emitter &emit = node.emit;
+  int64_t rank = node.inputType(0).getRank();
+  Type element = node.inputType(0).getElementType();
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  bool isUniform = true;
+  SmallVector<SmallVector<double>> counts;
+  for (auto [axis, size] : llvm::zip(*axes, node.inputShape(0).drop_front(2))) {
+    counts.push_back(countPlaces(axis, size));
+    for (double count : counts.back())
+      isUniform &= count == axis.window;
+  }
+  if (!countsPad || isUniform) {
+    x = slide(emit, WindowKind::Average, x, *axes, countsPad);
+  } else {
+    x = slide(emit, WindowKind::Sum, x, *axes, /*countsPad=*/false);
+    for (auto [i, list] : llvm::enumerate(counts)) {
+      SmallVector<Scalar> values;
+      for (double count : list)
+        values.push_back(makeScalar(count, element));
+      auto type = RankedTensorType::get(int64_t(values.size()), element);
+      Value divisor = emit.constant(ConstantData(type, std::move(values)).toAttr());
+      x = emit.binary(BK::Div, x, emit.broadcastAlong(divisor, Emitter::shapeOf(x), i + 1));
+    }
+  }
+  return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
+}
+
+/// (sum |x|^p)^(1/p) over `x`'s windows or dimensions, which `sum` adds up.
+static Value powerMean(Emitter &emit, Value x, int64_t p, function_ref<Value(Value)> sum) {
+  x = emit.unary(UnaryKind::Abs, x);
+  if (p == 1)
+    return sum(x);
+  if (p == 2)
+    return emit.unary(UnaryKind::Sqrt, sum(emit.binary(BK::Mul, x, x)));
+  return emit.binary(BK::Pow, sum(emit.binary(BK::Pow, x, double(p))), 1.0 / double(p));
+}
+
+static FailureOr<int64_t> readPower(Node &node) {
+  int64_t p = node.integer("p", 2);
+  if (p < 1)
+    return node.error() << "attribute 'p' is " << p << ", expected at least 1";
+  return p;
+}
+
+static LogicalResult lpPool(Node &node) {
+  FailureOr<SmallVector<WindowAxis>> axes = readPool(node);
+  FailureOr<int64_t> p = readPower(node);
+  if (failed(axes) || failed(p) || failed(node.expectReal()))
+    return failure();
+  Emitter &emit = node.emit;
+  int64_t rank = node.inputType(0).getRank();
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  x = powerMean(emit, x, *p, [&](Value v) {
+    return slide(emit, WindowKind::Sum, v, *axes, /*countsPad=*/false);
+  });
+  return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
+}
+
+//===----------------------------------------------------------------------===//
+// Global forms: reductions over all spatial dimensions
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> spatialDims(Node &node) {
+  return llvm::to_vector(llvm::seq<int64_t>(2, node.inputType(0).getRank()));
+}
+
+static LogicalResult globalAveragePool(Node &node) {
+  if (failed(expectSpatial(node)) || failed(node.expectReal()))
+    return failure();
+  Value sum = node.emit.reduce(ReduceKind::Sum, node.input(0), spatialDims(node), true);
+  double count = ShapedType::getNumElements(node.inputShape(0).drop_front(2));
+  return node.yield(node.emit.binary(BK::Div, sum, count));
+}
+
+static LogicalResult globalMaxPool(Node &node) {
+  if (failed(expectSpatial(node)))
+    return failure();
+  return node.yield(node.emit.reduce(ReduceKind::Max, node.input(0), spatialDims(node), true));
+}
+
+static LogicalResult globalLpPool(Node &node) {
+  FailureOr<int64_t> p = readPower(node);
+  if (failed(p) || failed(expectSpatial(node)) || failed(node.expectReal()))
+    return failure();
+  Emitter &emit = node.emit;
+  return node.yield(powerMean(emit, node.input(0), *p, [&](Value v) {
+    return emit.reduce(ReduceKind::Sum, v, spatialDims(node), true);
+  }));
+}
+
+//===----------------------------------------------------------------------===//
+// Windows over channels
+//===----------------------------------------------------------------------===//
+
+/// x / (bias + alpha / size * sum of squares of `size` neighbouring channels)^beta
+static LogicalResult lrn(Node &node) {
+  int64_t size = node.integer("size", 0), rank = node.inputType(0).getRank();
+  double alpha = node.real("alpha", 1e-4f), beta = node.real("beta", 0.75);
+  double bias = node.real("bias", 1.0);
+  if (size < 1 || size > std::numeric_limits<int32_t>::max())
+    return node.error() << "attribute 'size' is " << size << ", expected at least 1";
+  if (failed(expectSpatial(node)) || failed(node.expectReal()))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  SmallVector<int64_t> ones(rank, 1), window(rank, 1), low(rank, 0), high(rank, 0);
+  window.back() = size;
+  low.back() = (size - 1) / 2;
+  high.back() = size - 1 - low.back();
+  Value sum = emit.create<WindowOp>(x.getType(), WindowKind::Sum, emit.binary(BK::Mul, x, x),
+                                    window, ones, ones, low, high, /*count_include_pad=*/false);
+  Value base = emit.binary(BK::Add, emit.binary(BK::Mul, sum, alpha / double(size)), bias);
+  x = emit.binary(BK::Div, x, emit.binary(BK::Pow, base, beta));
+  return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
+}
+
+static const OperatorRow rows[] = {
+    {"AveragePool", 1, 1, averagePool},
+    {"GlobalAveragePool", 1, 1, globalAveragePool},
+    {"GlobalLpPool", 1, 1, globalLpPool},
+    {"GlobalMaxPool", 1, 1, globalMaxPool},
+    {"LRN", 1, 1, lrn},
+    {"LpPool", 1, 1, lpPool},
+    {"MaxPool", 1, 1, maxPool, "without the output Indices"},
+};
+
+ArrayRef<OperatorRow> lumen::poolingRows() { return rows; }

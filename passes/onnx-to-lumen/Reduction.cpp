@@ -1,0 +1,161 @@
+//===- Reduction.cpp - the Reduce family, ArgMax and ArgMin ---------------===//
+
+#include "passes/onnx-to-lumen/Converter.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using UK = UnaryKind;
+using BK = BinaryKind;
+using RK = ReduceKind;
+
+namespace {
+
+/// What a reduction runs over.
+struct Reduced {
+  SmallVector<int64_t> axes;
+  bool keepDims;
+  /// No axes and noop_with_empty_axes: the reduction of each element alone.
+  int64_t count;
+};
+
+} // namespace
+
+/// Axes are an attribute, and from version `inputSince` on an input.
+static FailureOr<Reduced> readReduced(Node &node, int64_t inputSince) {
+  int64_t rank = node.inputType(0).getRank();
+  Reduced reduced;
+  reduced.keepDims = node.integer("keepdims", 1) != 0;
+  std::optional<SmallVector<int64_t>> given;
+  bool isNoop = false;
+  if (node.getOpset() >= inputSince) {
+    isNoop = node.integer("noop_with_empty_axes", 0) != 0;
+    if (node.input(1)) {
+      FailureOr<SmallVector<int64_t>> axes = node.constantIntegers(1, "axes");
+      if (failed(axes))
+        return failure();
+      given = std::move(*axes);
+    }
+  } else {
+    given = node.integers("axes");
+  }
+  if (given && !given->empty()) {
+    FailureOr<SmallVector<int64_t>> axes = node.normalizeAxes(*given, rank);
+    if (failed(axes))
+      return failure();
+    reduced.axes = std::move(*axes);
+  } else if (!isNoop) {
+    reduced.axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  }
+  reduced.count = 1;
+  for (int64_t axis : reduced.axes)
+    reduced.count *= node.inputShape(0)[axis];
+  return reduced;
+}
+
+static Value sumOf(Emitter &emit, Value x, const Reduced &over) {
+  return emit.reduce(RK::Sum, x, over.axes, over.keepDims);
+}
+
+/// A formula of the input and the dimensions.
+template <Value (*formula)(Emitter &, Value, const Reduced &), int64_t inputSince>
+static LogicalResult reduction(Node &node) {
+  FailureOr<Reduced> reduced = readReduced(node, inputSince);
+  if (failed(reduced))
+    return failure();
+  return node.yield(formula(node.emit, node.input(0), *reduced));
+}
+
+template <ReduceKind kind> static Value plain(Emitter &emit, Value x, const Reduced &over) {
+  // Booleans are reduced as bytes: storage has no other form.
+  Type element = Emitter::typeOf(x).getElementType();
+  if (!element.isInteger(1))
+    return emit.reduce(kind, x, over.axes, over.keepDims);
+  Value bytes = emit.convert(x, emit.builder.getIntegerType(8, /*isSigned=*/false));
+  return emit.convert(emit.reduce(kind, bytes, over.axes, over.keepDims), element);
+}
+
+static Value mean(Emitter &emit, Value x, const Reduced &over) {
+  return emit.binary(BK::Div, sumOf(emit, x, over), double(over.count));
+}
+
+static Value l1(Emitter &emit, Value x, const Reduced &over) {
+  return sumOf(emit, emit.unary(UK::Abs, x), over);
+}
+
+static Value sumSquare(Emitter &emit, Value x, const Reduced &over) {
+  return sumOf(emit, emit.binary(BK::Mul, x, x), over);
+}
+
+/// A float function of a reduction; integers pass through double, as the
+/// reference implementation does.
+static Value throughReal(Emitter &emit, Value x, UnaryKind kind) {
+  Type element = Emitter::typeOf(x).getElementType();
+  if (isa<FloatType>(element))
+    return emit.unary(kind, x);
+  return emit.convert(emit.unary(kind, emit.convert(x, emit.builder.getF64Type())), element);
+}
+
+static Value l2(Emitter &emit, Value x, const Reduced &over) {
+  return throughReal(emit, sumSquare(emit, x, over), UK::Sqrt);
+}
+
+static Value logSum(Emitter &emit, Value x, const Reduced &over) {
+  return throughReal(emit, sumOf(emit, x, over), UK::Log);
+}
+
+/// The maximum is taken out, so that no exponential overflows; an infinite one
+/// stays, or it would give infinity minus infinity.
+static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
+  Type element = Emitter::typeOf(x).getElementType();
+  bool isReal = isa<FloatType>(element);
+  if (!isReal)
+    x = emit.convert(x, emit.builder.getF64Type());
+  Value top = emit.reduce(RK::Max, x, over.axes, /*keepDims=*/true);
+  top = emit.select(emit.unary(UK::IsInf, top), emit.splatLike(top, 0), top);
+  Value shifted = emit.binary(BK::Sub, x, emit.broadcastTo(top, Emitter::shapeOf(x)));
+  Value sum = emit.reduce(RK::Sum, emit.unary(UK::Exp, shifted), over.axes, over.keepDims);
+  Value result = emit.binary(BK::Add, emit.unary(UK::Log, sum),
+                             emit.reshape(top, Emitter::shapeOf(sum)));
+  return isReal ? result : emit.convert(result, element);
+}
+
+/// The index of the extreme element: the least (or last) index at which the
+/// element equals the extreme.
+template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
+  FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), node.inputType(0).getRank());
+  if (failed(axis))
+    return failure();
+  bool keepDims = node.integer("keepdims", 1) != 0;
+  bool isLast = node.getOpset() >= 12 && node.integer("select_last_index", 0) != 0;
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  int64_t size = node.inputShape(0)[*axis];
+  if (size == 0)
+    return node.error() << "dimension " << *axis << " is empty";
+  Value best = emit.broadcastTo(emit.reduce(extreme, x, {*axis}, /*keepDims=*/true),
+                                node.inputShape(0));
+  RankedTensorType indexType = node.inputType(0).clone(emit.builder.getI64Type());
+  Value index = emit.iota(indexType, *axis);
+  // Where nothing equals it (NaN), the worst index stays within the dimension.
+  Value other = emit.splat(indexType, isLast ? 0.0 : double(size - 1));
+  Value candidates = emit.select(emit.compare(CompareKind::Eq, x, best), index, other);
+  return node.yield(emit.reduce(isLast ? RK::Max : RK::Min, candidates, {*axis}, keepDims));
+}
+
+static const OperatorRow rows[] = {
+    {"ArgMax", 1, 1, argExtreme<RK::Max>},
+    {"ArgMin", 1, 1, argExtreme<RK::Min>},
+    {"ReduceL1", 1, 2, reduction<l1, 18>},
+    {"ReduceL2", 1, 2, reduction<l2, 18>},
+    {"ReduceLogSum", 1, 2, reduction<logSum, 18>},
+    {"ReduceLogSumExp", 1, 2, reduction<logSumExp, 18>},
+    {"ReduceMax", 1, 2, reduction<plain<RK::Max>, 18>},
+    {"ReduceMean", 1, 2, reduction<mean, 18>},
+    {"ReduceMin", 1, 2, reduction<plain<RK::Min>, 18>},
+    {"ReduceProd", 1, 2, reduction<plain<RK::Prod>, 18>},
+    {"ReduceSum", 1, 2, reduction<plain<RK::Sum>, 13>},
+    {"ReduceSumSquare", 1, 2, reduction<sumSquare, 18>},
+};
+
+ArrayRef<OperatorRow> lumen::reductionRows() { return rows; }

@@ -16,6 +16,10 @@ static KernelBuilder builderFor(Operation *root) {
   case Family::Elementwise:
   case Family::Movement:
     return buildElementwise;
+  case Family::Contraction:
+    return buildContraction;
+  case Family::Convolution:
+    return buildConvolution;
   default:
     return nullptr;
   }

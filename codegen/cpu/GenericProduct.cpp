@@ -1,0 +1,246 @@
+//===- GenericProduct.cpp - contractions and convolutions of any kind -----===//
+//
+// The road for what the micro-kernels do not take: other types than f32,
+// transposed or fused left operands, filters that are not constants. Plain
+// loops over vectors of output columns that pull their operands through the
+// kernel's expression.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/MatrixProduct.h"
+#include "codegen/cpu/Nest.h"
+#include "codegen/cpu/ProductNest.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::cpu;
+
+namespace {
+
+/// One vector of the result: accumulates products and stores what the kernel
+/// makes of the sum.
+class VectorProduct {
+public:
+  explicit VectorProduct(CpuKernel &kernel)
+      : kernel(kernel), builder(kernel.builder), loc(kernel.loc) {
+    Value result = kernel.root->getResult(0);
+    type = registerType(cast<RankedTensorType>(result.getType()).getElementType());
+    // Halves are summed in single precision.
+    sumType =
+        isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32 ? builder.getF32Type() : type;
+    lanes = kernel.caps.lanes(sumType);
+  }
+
+  Value zero() {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getZeroAttr(VectorType::get({lanes}, sumType)));
+  }
+
+  Value multiplyAdd(Value scalar, Value vector, Value sum) {
+    scalar = widen(scalar);
+    vector = widen(vector);
+    scalar = vector::BroadcastOp::create(builder, loc, sum.getType(), scalar);
+    if (isa<FloatType>(sumType))
+      return vector::FMAOp::create(builder, loc, scalar, vector, sum);
+    return arith::AddIOp::create(builder, loc, sum,
+                                 arith::MulIOp::create(builder, loc, scalar, vector));
+  }
+
+  void store(Value sum, const Position &where) {
+    if (sumType != type)
+      sum = arith::TruncFOp::create(builder, loc, VectorType::get({lanes}, type), sum);
+    kernel.expression.bindSource(kernel.root->getResult(0),
+                                 [sum](OpBuilder &, Location, const Position &) { return sum; });
+    for (auto [i, access] : llvm::enumerate(kernel.results))
+      Expression::store(builder, loc,
+                        kernel.expression.emit(builder, loc, kernel.yielded(i), where), access,
+                        where);
+  }
+
+  /// Vectors of `columns` columns, the last one masked where it is not whole.
+  void emitColumns(int64_t columns, llvm::function_ref<void(Value first, Value mask)> body) {
+    int64_t whole = columns / lanes * lanes;
+    if (whole > 0)
+      emitFor(kernel, {kernel.index(0), kernel.index(whole)}, lanes,
+              [&](Value first) { body(first, Value()); });
+    if (whole < columns)
+      body(kernel.index(whole), makeMask(builder, loc, kernel.index(columns - whole), lanes));
+  }
+
+  /// A loop that carries the sum.
+  Value emitSum(int64_t count, Value sum, llvm::function_ref<Value(Value, Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, kernel.index(0), kernel.index(count),
+                                   kernel.index(1), ValueRange{sum});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(builder, loc,
+                         ValueRange{body(loop.getInductionVar(), loop.getRegionIterArg(0))});
+    return loop.getResult(0);
+  }
+
+  int64_t lanes;
+
+private:
+  Value widen(Value value) {
+    if (sumType == type)
+      return value;
+    Type to = sumType;
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      to = VectorType::get(vector.getShape(), sumType);
+    return arith::ExtFOp::create(builder, loc, to, value);
+  }
+
+  CpuKernel &kernel;
+  OpBuilder &builder;
+  Location loc;
+  Type type, sumType;
+};
+
+/// Rows are the elements of all dimensions but the last.
+LaunchShape emitRows(CpuKernel &kernel, double flopsPerRow,
+                     llvm::function_ref<void(ArrayRef<Value> indices)> body) {
+  auto shape = cast<RankedTensorType>(kernel.root->getResult(0).getType()).getShape();
+  int64_t rows = 1;
+  for (int64_t size : shape.drop_back())
+    rows *= size;
+  WorkGrid grid(rows, 1, estimateMicros(flopsPerRow * 10, 0), false);
+  emitUnits(kernel, grid, [&](IndexRange range, IndexRange) {
+    emitFor(kernel, range, 1,
+            [&](Value row) { body(delinearize(kernel, row, shape.drop_back())); });
+  });
+  return {grid.units(), 1, 0};
+}
+
+} // namespace
+
+FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
+  auto contract = cast<ContractOp>(kernel.root);
+  auto shape = cast<RankedTensorType>(contract.getType()).getShape();
+  auto lhsType = cast<RankedTensorType>(contract.getLhs().getType());
+  int64_t rhsRank = cast<RankedTensorType>(contract.getRhs().getType()).getRank();
+  int64_t depth = lhsType.getShape()[lhsType.getRank() - (contract.getTransposeLhs() ? 2 : 1)];
+  VectorProduct product(kernel);
+  return emitRows(kernel, 2.0 * depth * shape.back(), [&](ArrayRef<Value> row) {
+    product.emitColumns(shape.back(), [&](Value column, Value mask) {
+      Value sum = product.emitSum(depth, product.zero(), [&](Value k, Value sum) {
+        Position lhs, rhs;
+        lhs.indices.assign(row.begin(), row.end());
+        lhs.indices.push_back(k);
+        if (contract.getTransposeLhs())
+          std::swap(lhs.indices.back(), lhs.indices[lhs.indices.size() - 2]);
+        rhs.lanes = product.lanes;
+        if (contract.getPacked()) {
+          rhs.indices = {divIndex(kernel, column, kPanelColumns), k,
+                         remIndex(kernel, column, kPanelColumns)};
+          rhs.vectorDim = 2;
+        } else {
+          if (rhsRank > 2)
+            rhs.indices.assign(row.begin(), row.end() - 1);
+          rhs.indices.append({k, column});
+          rhs.vectorDim = rhsRank - 1;
+          rhs.mask = mask;
+          if (contract.getTransposeRhs()) {
+            std::swap(rhs.indices.back(), rhs.indices[rhsRank - 2]);
+            rhs.vectorDim = rhsRank - 2;
+          }
+        }
+        return product.multiplyAdd(
+            kernel.expression.emit(kernel.builder, kernel.loc, contract.getLhs(), lhs),
+            kernel.expression.emit(kernel.builder, kernel.loc, contract.getRhs(), rhs), sum);
+      });
+      Position where;
+      where.indices.assign(row.begin(), row.end());
+      where.indices.push_back(column);
+      where.vectorDim = shape.size() - 1;
+      where.lanes = product.lanes;
+      where.mask = mask;
+      product.store(sum, where);
+    });
+  });
+}
+
+FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
+  auto conv = cast<ConvOp>(kernel.root);
+  auto shape = cast<RankedTensorType>(conv.getType()).getShape();
+  auto inputShape = cast<RankedTensorType>(conv.getInput().getType()).getShape();
+  int64_t groups = conv.getGroups(), rank = conv.getWindow().size();
+  int64_t channels = conv.getChannels() / groups, columns = shape.back() / groups;
+  int64_t taps = 1;
+  for (int64_t size : conv.getWindow())
+    taps *= size;
+  VectorProduct product(kernel);
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+
+  auto emitGroup = [&](ArrayRef<Value> row, Value group, Value column, Value mask) {
+    SmallVector<Value> tap, at{row[0]};
+    Value outColumn = addIndex(kernel, column, mulIndex(kernel, group, columns));
+    auto emitChannels = [&](Value sum) {
+      return product.emitSum(channels, sum, [&](Value c, Value sum) {
+        Position input, filter;
+        input.indices = at;
+        input.indices.push_back(addIndex(kernel, c, mulIndex(kernel, group, channels)));
+        filter.lanes = product.lanes;
+        if (conv.getPacked()) {
+          Value depth = kernel.index(0);
+          for (auto [index, size] : llvm::zip(tap, conv.getWindow()))
+            depth = addIndex(kernel, mulIndex(kernel, depth, size), index);
+          if (conv.isDepthwise()) {
+            filter.indices = {depth, outColumn};
+            filter.mask = mask;
+          } else {
+            filter.indices = {group, divIndex(kernel, column, kPanelColumns),
+                              addIndex(kernel, mulIndex(kernel, depth, channels), c),
+                              remIndex(kernel, column, kPanelColumns)};
+          }
+        } else {
+          filter.indices = tap;
+          filter.indices.append({c, outColumn});
+          filter.mask = mask;
+        }
+        filter.vectorDim = filter.indices.size() - 1;
+        return product.multiplyAdd(kernel.expression.emit(builder, loc, conv.getInput(), input),
+                                   kernel.expression.emit(builder, loc, conv.getFilter(), filter),
+                                   sum);
+      });
+    };
+    std::function<Value(int64_t, Value)> emitAxis = [&](int64_t axis, Value sum) -> Value {
+      if (axis == rank)
+        return emitChannels(sum);
+      return product.emitSum(conv.getWindow()[axis], sum, [&](Value k, Value sum) -> Value {
+        Value position =
+            addIndex(kernel,
+                     addIndex(kernel, mulIndex(kernel, row[axis + 1], conv.getStrides()[axis]),
+                              mulIndex(kernel, k, conv.getDilations()[axis])),
+                     kernel.index(-conv.getPadLow()[axis]));
+        Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position,
+                                             kernel.index(inputShape[axis + 1]));
+        auto branch = scf::IfOp::create(builder, loc, TypeRange(ValueRange(sum)), inside,
+                                        /*withElseRegion=*/true);
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(branch.elseBlock());
+        scf::YieldOp::create(builder, loc, sum);
+        builder.setInsertionPointToStart(branch.thenBlock());
+        tap.push_back(k);
+        at.push_back(position);
+        scf::YieldOp::create(builder, loc, emitAxis(axis + 1, sum));
+        tap.pop_back();
+        at.pop_back();
+        return branch.getResult(0);
+      });
+    };
+    Position where;
+    where.indices.assign(row.begin(), row.end());
+    where.indices.push_back(outColumn);
+    where.vectorDim = shape.size() - 1;
+    where.lanes = product.lanes;
+    where.mask = mask;
+    product.store(emitAxis(0, product.zero()), where);
+  };
+  return emitRows(kernel, 2.0 * taps * channels * shape.back(), [&](ArrayRef<Value> row) {
+    emitFor(kernel, {kernel.index(0), kernel.index(groups)}, 1, [&](Value group) {
+      product.emitColumns(columns,
+                          [&](Value column, Value mask) { emitGroup(row, group, column, mask); });
+    });
+  });
+}

@@ -26,9 +26,10 @@ typedef struct cpu_context {
   char *arena_owned;
   uint64_t arena_capacity;
   char *scratch;
-  uint64_t plan_id;  /* that `args` were made for */
-  void **args;       /* like abi->arg_buffers */
-  uint32_t *varying; /* positions in args of inputs and outputs */
+  uint64_t scratch_size; /* of all workers */
+  uint64_t plan_id;      /* that `args` were made for */
+  void **args;           /* like abi->arg_buffers */
+  uint32_t *varying;     /* positions in args of inputs and outputs */
   uint32_t num_varying;
   uint64_t *owned_capacity; /* of context->owned_outputs */
   lumen_heap heap;
@@ -78,27 +79,38 @@ static const lumen_abi_variant *choose_variant(const lumen_abi_model *abi, uint3
   return NULL;
 }
 
-/* All kernels have a variant within the features, or an error that names the
- * level that is missing. */
-static int check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_status *status) {
+/* The first kernel without a variant within the features; NULL: all have one.
+ * `needed` becomes the level that would do, NULL where none would. */
+static const lumen_abi_kernel *find_missing(const lumen_abi_model *abi, uint64_t features,
+                                            const char **needed) {
+  *needed = NULL;
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
     if (choose_variant(abi, k, features))
       continue;
-    const char *needed = NULL;
     const lumen_abi_kernel *kernel = &abi->kernels[k];
-    for (uint32_t i = 0; i < kernel->num_variants; ++i)
-      if (abi->levels[kernel->variants[i].level].target == LUMEN_ABI_CPU)
-        needed = abi->levels[kernel->variants[i].level].name;
-    if (!needed)
-      return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: kernel '%s' has no code for a CPU",
-                        abi->name, kernel->name);
-    char name[96];
-    lumen_cpu_name(name);
-    return lumen_fail(status, LUMEN_ERROR_DEVICE,
-                      "%s: needs a CPU of level %s at least, this one (%s) offers %s", abi->name,
-                      needed, name, lumen_cpu_level_name(features));
+    for (uint32_t i = 0; i < kernel->num_variants; ++i) {
+      const lumen_abi_level *level = &abi->levels[kernel->variants[i].level];
+      if (level->target == LUMEN_ABI_CPU)
+        *needed = level->name; /* the last is the least demanding */
+    }
+    return kernel;
   }
-  return LUMEN_OK;
+  return NULL;
+}
+
+static int check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_status *status) {
+  const char *needed;
+  const lumen_abi_kernel *kernel = find_missing(abi, features, &needed);
+  if (!kernel)
+    return LUMEN_OK;
+  if (!needed)
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: kernel '%s' has no code for a CPU",
+                      abi->name, kernel->name);
+  char name[96];
+  lumen_cpu_name(name);
+  return lumen_fail(status, LUMEN_ERROR_DEVICE,
+                    "%s: needs a CPU of level %s at least, this one (%s) offers %s", abi->name,
+                    needed, name, lumen_cpu_level_name(features));
 }
 
 static double cpu_score(const lumen_abi_model *abi, uint32_t device, lumen_status *reason) {
@@ -142,11 +154,11 @@ static int usable_features(const lumen_abi_model *abi, const lumen_model_options
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', this CPU offers %s at most", source,
                       wanted, lumen_cpu_level_name(*features));
   *features &= level;
-  /* The features of the CPU are no more to blame if a kernel is missing now. */
-  for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    if (!choose_variant(abi, k, *features) && choose_variant(abi, k, lumen_cpu_features()))
-      return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', %s has no code for so low a level",
-                        source, wanted, abi->name);
+  /* The CPU itself suffices (cpu_open), so what is missing now was held back. */
+  const char *needed;
+  if (find_missing(abi, *features, &needed))
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', %s needs %s at least", source,
+                      wanted, abi->name, needed);
   return LUMEN_OK;
 }
 
@@ -266,9 +278,9 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
 static int cpu_open(model *model, const lumen_model_options *options, lumen_status *status) {
   const lumen_abi_model *abi = model->abi;
   uint64_t features;
-  int code = usable_features(abi, options, &features, status);
+  int code = check_kernels(abi, lumen_cpu_features(), status);
   if (!code)
-    code = check_kernels(abi, features, status);
+    code = usable_features(abi, options, &features, status);
   if (code)
     return code;
   cpu_model *state = lumen_allocate(sizeof(*state));
@@ -319,11 +331,7 @@ static const char *cpu_launch_level(const model *model, uint32_t launch) {
 static void cpu_context_close(context *context) {
   cpu_context *state = context->device_state;
   const model *model = context->model;
-  uint64_t used = state->arena_owned ? state->arena_capacity : 0;
-  if (state->scratch) {
-    const cpu_model *device = model->device_state;
-    used += device->scratch_size * context->executor->num_workers(context->executor->self);
-  }
+  uint64_t used = state->scratch_size + (state->arena_owned ? state->arena_capacity : 0);
   for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
     used += state->owned_capacity ? state->owned_capacity[i] : 0;
     free(context->owned_outputs[i]);
@@ -460,10 +468,8 @@ static int cpu_context_open(context *context, lumen_status *status) {
   int code = LUMEN_OK;
   if (state) {
     context->device_state = state;
-    uint64_t scratch_size;
-    state->scratch = allocate_scratch(device, context->executor, &scratch_size);
-    if (state->scratch)
-      atomic_fetch_add(&context->model->memory_used, scratch_size);
+    state->scratch = allocate_scratch(device, context->executor, &state->scratch_size);
+    atomic_fetch_add(&context->model->memory_used, state->scratch_size);
     state->args = lumen_allocate(device->num_args * sizeof(void *));
     state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 using namespace lumen::test;
@@ -84,6 +86,113 @@ TEST_F(RunTest, CallerArena) {
   float t;
   std::memcpy(&t, arena, sizeof(t));
   EXPECT_EQ(t, x[0] * FakeModel::weight(0));
+}
+
+// Each launch is counted, timed and described; enabling starts again.
+TEST_F(RunTest, Profile) {
+  open();
+  uint32_t count = 1;
+  EXPECT_EQ(lumen_profile_entries(context, &count), nullptr);
+  EXPECT_EQ(count, 0u);
+  ASSERT_EQ(lumen_profile_enable(context, &status), LUMEN_OK);
+  lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK);
+  const lumen_profile_entry *entries = lumen_profile_entries(context, &count);
+  ASSERT_EQ(count, 2u);
+  EXPECT_STREQ(entries[0].kernel, "scale");
+  EXPECT_STREQ(entries[0].nodes, "Mul 'mul'");
+  EXPECT_STREQ(entries[0].level, lowLevel);
+  EXPECT_STREQ(entries[1].kernel, "add");
+  EXPECT_EQ(entries[1].flops, 1000u);
+  EXPECT_EQ(entries[0].count, 3u);
+  EXPECT_GE(entries[0].total_ns, 3 * entries[0].min_ns);
+  ASSERT_EQ(lumen_profile_enable(context, &status), LUMEN_OK);
+  EXPECT_EQ(entries[0].count, 0u);
+}
+
+// An executor of the application's own, backwards and with other workers.
+TEST_F(RunTest, ApplicationExecutor) {
+  static int jobs;
+  jobs = 0;
+  static lumen_executor own = {nullptr, [](void *) { return 3u; },
+                               [](void *, uint32_t chunks, lumen_chunk_fn fn, void *arg) {
+                                 ++jobs;
+                                 while (chunks-- > 0)
+                                   fn(arg, chunks, chunks % 3);
+                               },
+                               nullptr};
+  lumen_model_options options = {};
+  options.executor = &own;
+  open(options);
+  EXPECT_EQ(lumen_model_executor(model), &own);
+  lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+  ASSERT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK);
+  expectResult(out.u.tensor.data);
+  EXPECT_EQ(jobs, 3) << "one init and two launches";
+}
+
+// Contexts of one model, and of two on one executor, run at the same time.
+TEST_F(RunTest, Concurrent) {
+  open();
+  FakeModel other;
+  lumen_model_options options = {};
+  options.executor = lumen_model_executor(model);
+  lumen_model *second;
+  ASSERT_EQ(lumen_model_open(&other.module, &options, &second, &status), LUMEN_OK);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      lumen_context *own;
+      if (lumen_context_create(i % 2 ? model : second, nullptr, &own, nullptr)) {
+        ++wrong;
+        return;
+      }
+      std::vector<float> mine(x);
+      for (float &value : mine)
+        value += i;
+      lumen_value in = lumen_tensor_value(mine.data(), LUMEN_F32, 1, shape), out = {};
+      for (int run = 0; run < 200; ++run) {
+        wrong += lumen_run(own, &in, 1, &out, 1, nullptr) != LUMEN_OK;
+        auto *y = static_cast<const float *>(out.u.tensor.data);
+        for (int64_t k = 0; k < FakeModel::n; ++k)
+          wrong += y[k] != FakeModel::expected(mine[k], k);
+      }
+      lumen_context_free(own);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  lumen_model_free(second);
+}
+
+// A launch of many units is cut so that chunks divide by the workers and no
+// chunk is below the grain.
+TEST_F(RunTest, Chunks) {
+  static std::vector<uint32_t> jobs;
+  static lumen_executor own = {nullptr, [](void *) { return 4u; },
+                               [](void *, uint32_t chunks, lumen_chunk_fn fn, void *arg) {
+                                 jobs.push_back(chunks);
+                                 for (uint32_t i = 0; i < chunks; ++i)
+                                   fn(arg, i, 0);
+                               },
+                               nullptr};
+  lumen_model_options options = {};
+  options.executor = &own;
+  open(options);
+  auto chunksFor = [&](int64_t grain) {
+    fake.variants[1].grain = fake.variants[2].grain = grain;
+    jobs.clear();
+    lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+    EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK);
+    expectResult(out.u.tensor.data);
+    return jobs;
+  };
+  EXPECT_EQ(chunksFor(1), std::vector<uint32_t>({16, 16}));
+  EXPECT_EQ(chunksFor(100), std::vector<uint32_t>({8, 8}));
+  EXPECT_EQ(chunksFor(400), std::vector<uint32_t>({2, 2}));
+  EXPECT_EQ(chunksFor(501), std::vector<uint32_t>()) << "inline, the pool is not asked";
 }
 
 } // namespace

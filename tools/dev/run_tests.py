@@ -31,7 +31,7 @@ SANITIZER_OPTIONS = {
 
 # Unit tests whose code is our own from end to end, so that a sanitizer's word
 # about them is worth its time. The targets are the folders of test/unit.
-SANITIZED = {"asan": ["runtime", "import", "memory"], "tsan": ["runtime"]}
+SANITIZED = {"asan": ["runtime", "import", "link", "memory"], "tsan": ["runtime"]}
 
 
 def run(command, env=None):

@@ -1,5 +1,13 @@
 //===- lumen-opt.cpp - run any pass on any dump ---------------------------===//
+//
+// Takes what mlir-opt takes, and `--blobs=FILE` for the constants of a dump:
+//
+//   lumenc model.onnx --dump-stages=dumps --stop-after=lumen
+//   lumen-opt dumps/01-lumen.mlir --blobs=dumps/blobs.bin --propagate-transposes
+//
+//===----------------------------------------------------------------------===//
 
+#include "compiler/Dumps.h"
 #include "dialects/Dispatch/Dispatch.h"
 #include "dialects/Onnx/Onnx.h"
 #include "passes/dispatch/Passes.h"
@@ -10,16 +18,29 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+
+static llvm::cl::opt<std::string> blobs("blobs", llvm::cl::desc("Constants of the dump (blobs.bin)"),
+                                        llvm::cl::value_desc("file"));
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<lumen::LumenDialect, lumen::onnx::OnnxDialect, lumen::dispatch::DispatchDialect,
                   mlir::func::FuncDialect>();
+  // Every context that loads the dialect gets the constants, before it parses.
+  registry.addExtension(+[](mlir::MLIRContext *, lumen::LumenDialect *dialect) {
+    if (blobs.empty())
+      return;
+    if (llvm::Error error = lumen::readBlobs(dialect->getBlobs(), blobs)) {
+      llvm::errs() << "lumen-opt: " << llvm::toString(std::move(error)) << "\n";
+      exit(1);
+    }
+  });
   mlir::registerTransformsPasses();
+  lumen::registerOnnxToLumenPasses();
   lumen::registerGraphPasses();
   lumen::registerDispatchPasses();
   lumen::registerMemoryPasses();
-  lumen::registerOnnxToLumenPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "runs Lumen's passes on a dump\n", registry));
 }

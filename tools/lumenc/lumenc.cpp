@@ -20,28 +20,6 @@
 namespace cl = llvm::cl;
 using llvm::StringRef;
 
-static cl::OptionCategory category("lumenc");
-
-static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Artifact to write (default: the model's name with the form's suffix)"),
-                                   cl::value_desc("file"), cl::cat(category));
-static cl::opt<char> optLevel("O", cl::desc("Optimisation level of the kernels, 0 to 3 (default 3)"), cl::Prefix, cl::init('3'),
-                              cl::value_desc("level"), cl::cat(category));
-static cl::opt<std::string> emit("emit", cl::desc("What to write: so (default), obj, lib, llvm, asm, or a stage: onnx, lumen, graph, dispatch, memory"),
-                                 cl::value_desc("form"), cl::init("so"), cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("Device and its levels: cpu[:LEVEL+LEVEL|:native] (default cpu)"),
-                                   cl::value_desc("target"), cl::init("cpu"), cl::cat(category));
-static cl::list<std::string> shapes("shape", cl::desc("Shape of an input: NAME=1x3x224x224"), cl::value_desc("NAME=DIMS"), cl::cat(category));
-static cl::list<std::string> dims("dim", cl::desc("Size of a symbolic dimension: batch=8"), cl::value_desc("SYMBOL=N"), cl::cat(category));
-static cl::opt<std::string> name("name", cl::desc("Name of the model in symbols and the header (default: from the output)"), cl::value_desc("name"), cl::cat(category));
-static cl::opt<std::string> weights("weights", cl::desc("Where constants go: embed (default) or file"), cl::value_desc("place"), cl::init("embed"), cl::cat(category));
-static cl::opt<std::string> memoryReport("memory-report", cl::desc("Write the memory plan as JSON"), cl::value_desc("file"), cl::cat(category));
-static cl::opt<std::string> dumpStages("dump-stages", cl::desc("Write the module after each stage into this folder"), cl::value_desc("folder"), cl::cat(category));
-static cl::opt<std::string> stopAfter("stop-after", cl::desc("Stop after this stage"), cl::value_desc("stage"), cl::cat(category));
-static cl::opt<bool> check("check", cl::desc("Say whether the model compiles; write nothing"), cl::cat(category));
-static cl::opt<bool> timing("timing", cl::desc("Print the time of each step"), cl::cat(category));
-static cl::opt<unsigned> jobs("j", cl::desc("Threads of the compiler (default: one per core)"), cl::Prefix, cl::value_desc("n"), cl::init(0), cl::cat(category));
-
 namespace {
 
 constexpr int kUsage = 2;
@@ -53,8 +31,50 @@ bool usage(const llvm::Twine &text) {
 
 bool parseSize(StringRef text, int64_t &size) { return !text.getAsInteger(10, size) && size >= 0; }
 
-bool parseShapes(lumen::ImportOptions &import) {
-  for (StringRef text : shapes) {
+/// The command line. An object rather than globals, made after LLVM's own
+/// options (which share names with ours) were taken out of the parser.
+struct Flags {
+  cl::OptionCategory category{"lumenc"};
+
+  cl::opt<std::string> input{cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::desc("Artifact to write (default: the model's name with the form's suffix)"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<char> optLevel{"O", cl::desc("Optimisation level of the kernels, 0 to 3 (default 3)"),
+                         cl::Prefix, cl::init('3'), cl::value_desc("level"), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit",
+      cl::desc("What to write: so (default), obj, lib, llvm, asm, or a stage: onnx, lumen, graph, "
+               "dispatch, memory"),
+      cl::value_desc("form"), cl::init("so"), cl::cat(category)};
+  cl::opt<std::string> target{
+      "target", cl::desc("Device and its levels: cpu[:LEVEL+LEVEL|:native] (default cpu)"),
+      cl::value_desc("target"), cl::init("cpu"), cl::cat(category)};
+  cl::list<std::string> shapes{"shape", cl::desc("Shape of an input: NAME=1x3x224x224"),
+                               cl::value_desc("NAME=DIMS"), cl::cat(category)};
+  cl::list<std::string> dims{"dim", cl::desc("Size of a symbolic dimension: batch=8"),
+                             cl::value_desc("SYMBOL=N"), cl::cat(category)};
+  cl::opt<std::string> name{
+      "name", cl::desc("Name of the model in symbols and the header (default: from the output)"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> weights{"weights", cl::desc("Where constants go: embed (default) or file"),
+                               cl::value_desc("place"), cl::init("embed"), cl::cat(category)};
+  cl::opt<std::string> memoryReport{"memory-report", cl::desc("Write the memory plan as JSON"),
+                                    cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> dumpStages{"dump-stages",
+                                  cl::desc("Write the module after each stage into this folder"),
+                                  cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> stopAfter{"stop-after", cl::desc("Stop after this stage"),
+                                 cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<bool> check{"check", cl::desc("Say whether the model compiles; write nothing"),
+                      cl::cat(category)};
+  cl::opt<bool> timing{"timing", cl::desc("Print the time of each step"), cl::cat(category)};
+  cl::opt<unsigned> jobs{"j", cl::desc("Threads of the compiler (default: one per core)"),
+                         cl::Prefix, cl::value_desc("n"), cl::init(0), cl::cat(category)};
+};
+
+bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
+  for (StringRef text : flags.shapes) {
     auto [inputName, extents] = text.rsplit('=');
     auto &shape = import.shapes[inputName];
     if (inputName.empty() || inputName.size() == text.size())
@@ -67,7 +87,7 @@ bool parseShapes(lumen::ImportOptions &import) {
       if (!parseSize(part, shape.emplace_back()))
         return usage("--shape " + text + ": '" + part + "' is not a size");
   }
-  for (StringRef text : dims) {
+  for (StringRef text : flags.dims) {
     auto [symbol, size] = text.rsplit('=');
     if (symbol.empty() || symbol.size() == text.size())
       return usage("--dim " + text + ": expected SYMBOL=N");
@@ -78,7 +98,7 @@ bool parseShapes(lumen::ImportOptions &import) {
 }
 
 /// The output's name when none was given, as compilers do: model.so here.
-std::string defaultOutput(StringRef form) {
+std::string defaultOutput(StringRef input, StringRef form) {
   StringRef suffix = llvm::StringSwitch<StringRef>(form)
                          .Case("so", ".so")
                          .Case("obj", ".o")
@@ -92,6 +112,7 @@ std::string defaultOutput(StringRef form) {
 /// One line that is redrawn on a terminal; nothing elsewhere.
 class ProgressLine {
 public:
+  explicit ProgressLine(StringRef input) : input(input) {}
   ~ProgressLine() { clear(); }
   void show(StringRef step, unsigned number, unsigned total) {
     if (!isTerminal)
@@ -107,6 +128,7 @@ public:
   }
 
 private:
+  std::string input;
   bool isTerminal = llvm::sys::Process::StandardErrIsDisplayed();
   bool shown = false;
 };
@@ -125,7 +147,9 @@ void printTiming(const lumen::CompileReport &report) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::ResetCommandLineParser();
+  Flags flags;
+  cl::HideUnrelatedOptions(flags.category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "lumenc " LUMEN_VERSION "\n"; });
   if (!cl::ParseCommandLineOptions(argc, argv,
                                    "compiles an ONNX model to a native shared object\n",
@@ -133,40 +157,42 @@ int main(int argc, char **argv) {
     return kUsage;
 
   lumen::CompileOptions options;
-  if (input.empty())
+  if (flags.input.empty())
     return usage("no model given; see lumenc --help"), kUsage;
-  if (optLevel < '0' || optLevel > '3')
-    return usage("-O" + llvm::Twine(optLevel.getValue()) + ": expected -O0, -O1, -O2 or -O3"), kUsage;
-  if (weights != "embed" && weights != "file")
-    return usage("--weights=" + weights + ": expected embed or file"), kUsage;
-  if (!parseShapes(options.import))
+  if (flags.optLevel < '0' || flags.optLevel > '3')
+    return usage("-O" + llvm::Twine(flags.optLevel.getValue()) +
+                 ": expected -O0, -O1, -O2 or -O3"),
+           kUsage;
+  if (flags.weights != "embed" && flags.weights != "file")
+    return usage("--weights=" + flags.weights + ": expected embed or file"), kUsage;
+  if (!parseShapes(flags, options.import))
     return kUsage;
 
-  options.input = input;
-  options.emit = emit;
-  options.output = output.empty() ? defaultOutput(emit) : output;
-  options.name = name;
-  options.target = target;
-  options.optLevel = optLevel - '0';
-  options.jobs = jobs;
-  options.weightsInFile = weights == "file";
-  options.checkOnly = check;
-  options.stopAfter = stopAfter;
-  options.memoryReport = memoryReport;
-  options.dumpStages = dumpStages;
-  ProgressLine progress;
+  options.input = flags.input;
+  options.emit = flags.emit;
+  options.output = flags.output.empty() ? defaultOutput(flags.input, flags.emit) : flags.output;
+  options.name = flags.name;
+  options.target = flags.target;
+  options.optLevel = flags.optLevel - '0';
+  options.jobs = flags.jobs;
+  options.weightsInFile = flags.weights == "file";
+  options.checkOnly = flags.check;
+  options.stopAfter = flags.stopAfter;
+  options.memoryReport = flags.memoryReport;
+  options.dumpStages = flags.dumpStages;
+  ProgressLine progress(flags.input);
   options.progress = [&](StringRef step, unsigned number, unsigned total) {
     progress.show(step, number, total);
   };
 
-  lumen::Diagnostics diagnostics(input);
+  lumen::Diagnostics diagnostics(flags.input);
   lumen::CompileReport report;
   bool ok = lumen::compile(options, diagnostics, report);
   progress.clear();
   diagnostics.print(llvm::errs());
-  if (timing)
+  if (flags.timing)
     printTiming(report);
-  if (ok && check)
-    llvm::outs() << input << ": compiles\n";
+  if (ok && flags.check)
+    llvm::outs() << flags.input << ": compiles\n";
   return ok ? 0 : 1;
 }

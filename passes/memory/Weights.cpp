@@ -56,22 +56,35 @@ ArrayRef<char> lumen::constantBytes(TypedAttr value, const BlobTable &blobs,
   return storage;
 }
 
+/// Equal for constants with equal bytes. A splat is known by one element, since
+/// writing out hundreds of megabytes to hash them takes seconds.
+static std::string contentKey(TypedAttr value, int64_t size, const BlobTable &blobs) {
+  SmallVector<char, 0> storage;
+  std::string key = std::to_string(size);
+  if (auto splat = dyn_cast<SplatElementsAttr>(value)) {
+    Type element = splat.getElementType();
+    auto one = SplatElementsAttr::get(RankedTensorType::get({}, element), splat.getSplatValue<Attribute>());
+    ArrayRef<char> bytes = constantBytes(one, blobs, storage);
+    return key + "s" + std::string(bytes.data(), bytes.size());
+  }
+  ArrayRef<char> bytes = constantBytes(value, blobs, storage);
+  auto digest = llvm::BLAKE3::hash<16>(
+      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  return key + "h" + std::string(reinterpret_cast<const char *>(digest.data()), digest.size());
+}
+
 int64_t WeightTable::place(TypedAttr value, const BlobTable &blobs) {
   auto [it, isNew] = offsetOf.try_emplace(value, 0);
   if (!isNew)
     return it->second;
-  SmallVector<char, 0> storage;
-  ArrayRef<char> bytes = constantBytes(value, blobs, storage);
-  auto digest = llvm::BLAKE3::hash<16>(
-      llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-  std::string key(reinterpret_cast<const char *>(digest.data()), digest.size());
-  key += std::to_string(bytes.size());
-  auto [content, isNewContent] = offsetOfContent.try_emplace(key, end);
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t size = dispatch::tensorBytes(type);
+  auto [content, isNewContent] = offsetOfContent.try_emplace(contentKey(value, size, blobs), end);
   it->second = content->second;
   if (!isNewContent)
     return it->second;
-  weights.push_back({value, end, static_cast<int64_t>(bytes.size())});
-  end = llvm::alignTo(end + bytes.size(), kAlignment);
+  weights.push_back({value, end, size});
+  end = llvm::alignTo(end + size, kAlignment);
   return it->second;
 }
 

@@ -216,8 +216,9 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
 json::Array devicesJson(ArrayRef<lumen_device_info> devices) {
   json::Array result;
   for (const lumen_device_info &device : devices)
-    result.push_back(json::Object{{"kind", device.kind},
-                                  {"name", device.name},
+    // JSON values refer to char arrays, which do not live as long here.
+    result.push_back(json::Object{{"kind", std::string(device.kind)},
+                                  {"name", std::string(device.name)},
                                   {"memory_total_bytes", device.memory_total},
                                   {"memory_available_bytes", device.memory_available},
                                   {"score", device.score}});

@@ -8,7 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/SHA256.h"
+#include "llvm/Support/BLAKE3.h"
 
 using namespace mlir;
 
@@ -61,7 +61,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::Mem
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   Builder builder(&context);
   (*module)->setAttr("lumen.name", builder.getStringAttr(model.graph().name()));
-  std::array<uint8_t, 32> hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(file));
+  auto hash = llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(file));
   (*module)->setAttr("lumen.source_hash",
                      builder.getStringAttr(llvm::toHex(hash, /*LowerCase=*/true)));
 

@@ -89,8 +89,9 @@ def errors(actual, expected, rtol, atol):
     # tolerance made for values near one would accept anything.
     atol = atol * min(1.0, float(np.max(np.abs(expected), initial=0.0)))
     distance = np.abs(actual - expected)
-    relative = distance / np.maximum(np.abs(expected), max(atol, 1e-30))
     agree = bool(np.all(distance <= atol + rtol * np.abs(expected)))  # false for NaN
+    # Relative to values as large as those where the absolute tolerance stops to matter.
+    relative = distance / np.maximum(np.abs(expected), atol / rtol)
     return float(np.max(distance, initial=0)), float(np.max(relative, initial=0)), agree
 
 

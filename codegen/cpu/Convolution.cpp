@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cpu/ConvolutionAxes.h"
 #include "codegen/cpu/MatrixProduct.h"
 #include "codegen/cpu/ProductNest.h"
 
@@ -16,156 +17,67 @@ using namespace lumen::cpu;
 
 namespace {
 
-/// One spatial dimension.
-struct Axis {
-  int64_t input, output, window, stride, dilation, padLow;
-  int64_t inputStride; ///< elements
-  int64_t tapStride;   ///< rows of the packed panel, in channels
-
-  int64_t start(int64_t at) const { return at * stride - padLow; }
-  /// Whether all taps lie inside the input for output positions [begin, end).
-  bool inside(int64_t begin, int64_t end) const {
-    return begin >= end || (start(begin) >= 0 && start(end - 1) + (window - 1) * dilation < input);
-  }
-};
-
-/// A run of equal tiles in an output row.
-struct Run {
-  int64_t begin, tileRows, count;
-  bool border;
-};
-
 class DirectConvolution {
 public:
   DirectConvolution(CpuKernel &kernel, const Access &input, Value filter, Epilogue epilogue);
   LaunchShape build();
 
 private:
-  SmallVector<Run> runsOf(const Tile &tile) const;
   void emitLine(const ProductNest::Place &place);
 
   CpuKernel &kernel;
   ConvOp conv;
-  const Access &input;
   Value filter;
   Type type;
-  SmallVector<Axis> axes;
   int64_t channels; ///< of a group
+  ConvolutionAxes axes;
   ProductNest nest;
   Value zeros;
 };
 
 DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Value filter,
                                      Epilogue epilogue)
-    : kernel(kernel), conv(cast<ConvOp>(kernel.root)), input(input), filter(filter),
+    : kernel(kernel), conv(cast<ConvOp>(kernel.root)), filter(filter),
       type(input.type.getElementType()), channels(conv.getChannels() / conv.getGroups()),
-      nest(kernel, std::move(epilogue), type) {
-  auto shape = cast<RankedTensorType>(conv.getType()).getShape();
-  for (size_t i = 0; i < conv.getWindow().size(); ++i)
-    axes.push_back({input.type.getShape()[i + 1], shape[i + 1], conv.getWindow()[i],
-                    conv.getStrides()[i], conv.getDilations()[i], conv.getPadLow()[i],
-                    input.strides[i + 1], 0});
-  int64_t tapStride = channels;
-  for (Axis &axis : llvm::reverse(axes)) {
-    axis.tapStride = tapStride;
-    tapStride *= axis.window;
-  }
+      axes(conv, input, channels * kPanelColumns), nest(kernel, std::move(epilogue), type) {
   nest.groups = conv.getGroups();
-  nest.columns = nest.columnsOfGroup = shape.back() / nest.groups;
-  nest.depth = tapStride;
-  nest.lines = shape.front();
-  for (const Axis &axis : ArrayRef(axes).drop_back())
-    nest.lines *= axis.output;
-  nest.rowsPerLine = axes.back().output;
-  nest.rowDim = shape.size() - 2;
-  nest.panelsFirst = nest.depth * shape.back() > input.type.getNumElements();
-}
-
-SmallVector<Run> DirectConvolution::runsOf(const Tile &tile) const {
-  const Axis &axis = axes.back();
-  RowSplit split = nest.split(tile);
-  SmallVector<Run> runs;
-  int64_t begin = 0;
-  for (int64_t block = 0; block < split.blocks; ++block) {
-    int64_t rows = split.rows + (block < split.larger);
-    bool border = !axis.inside(begin, begin + rows);
-    if (!runs.empty() && runs.back().tileRows == rows && runs.back().border == border)
-      ++runs.back().count;
-    else
-      runs.push_back({begin, rows, 1, border});
-    begin += rows;
-  }
-  return runs;
+  nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / nest.groups;
+  nest.depth = axes.taps() * channels;
+  nest.lines = axes.lines();
+  nest.rowsPerLine = axes.last().output;
+  nest.rowDim = axes.rank() - 2;
+  nest.panelsFirst = nest.depth * conv.getOutputChannels() > input.type.getNumElements();
 }
 
 void DirectConvolution::emitLine(const ProductNest::Place &place) {
   Address address(kernel.builder, kernel.loc);
-  OpBuilder &builder = kernel.builder;
-  Location loc = kernel.loc;
-  SmallVector<int64_t> lineShape{cast<RankedTensorType>(conv.getType()).getShape().front()};
-  for (const Axis &axis : ArrayRef(axes).drop_back())
-    lineShape.push_back(axis.output);
-  SmallVector<Value> outer = delinearize(kernel, place.line, lineShape);
-
-  // What is the same for all tiles of the line: where it starts, and which taps
-  // of the outer axes are inside.
-  Value aOffset = address.mul(address.fromIndex(outer[0]), input.strides[0]);
+  ConvolutionAxes::Line line = axes.emitLine(kernel, place.line);
   if (nest.groups > 1)
-    aOffset = address.add(aOffset, address.mul(address.fromIndex(place.group), channels));
-  Value bOffset = address.constant(0);
-  SmallVector<TileCall::Segment> segments;
-  for (auto [i, axis] : llvm::enumerate(ArrayRef(axes).drop_back())) {
-    Value start = address.add(address.mul(address.fromIndex(outer[i + 1]), axis.stride),
-                              address.constant(-axis.padLow));
-    Value first = address.constant(0), count = address.constant(axis.window);
-    if (!axis.inside(0, axis.output)) {
-      // The number of taps k with k * dilation < distance.
-      auto tapsBelow = [&](Value distance) -> Value {
-        distance = arith::MaxSIOp::create(builder, loc, distance, address.constant(0));
-        if (axis.dilation > 1)
-          distance = arith::DivUIOp::create(
-              builder, loc, address.add(distance, address.constant(axis.dilation - 1)),
-              address.constant(axis.dilation));
-        return arith::MinSIOp::create(builder, loc, distance, address.constant(axis.window));
-      };
-      Value zero = address.constant(0);
-      first = tapsBelow(arith::SubIOp::create(builder, loc, zero, start));
-      Value last =
-          tapsBelow(arith::SubIOp::create(builder, loc, address.constant(axis.input), start));
-      count = arith::SubIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, last, first),
-                                    first);
-    }
-    Value position = address.add(start, address.mul(first, axis.dilation));
-    aOffset = address.add(aOffset, address.mul(position, axis.inputStride));
-    bOffset = address.add(bOffset, address.mul(first, axis.tapStride * kPanelColumns));
-    if (axis.window > 1 || axis.padLow != 0 || !axis.inside(0, axis.output))
-      segments.push_back({count, address.constant(axis.dilation * axis.inputStride),
-                          address.constant(axis.tapStride * kPanelColumns)});
-  }
-  Value aLine = address.ofMemref(input.memref);
+    line.inputOffset =
+        address.add(line.inputOffset, address.mul(address.fromIndex(place.group), channels));
   ProductNest::Place at = place;
-  at.b = address.offset(place.b, type, bOffset);
+  at.b = address.offset(place.b, type, line.filterOffset);
 
-  const Axis &axis = axes.back();
+  const ConvolutionAxis &axis = axes.last();
   // Taps of a row and their channels are neighbours in the input as in the
   // panel, so that they make one long loop.
   bool merged = axis.dilation == 1 && axis.inputStride == channels;
-  for (const Run &run : runsOf(place.tile)) {
+  for (const ConvolutionRun &run : axes.runs(nest.split(place.tile))) {
     TileCall call;
     call.tile.rows = run.tileRows;
     call.count = address.constant(run.count);
     call.a = address.offset(
-        aLine, type,
-        address.add(aOffset, address.constant(axis.start(run.begin) * axis.inputStride)));
+        address.ofMemref(axes.input.memref), type,
+        address.add(line.inputOffset, address.constant(axis.start(run.begin) * axis.inputStride)));
     call.aRow = address.constant(axis.stride * axis.inputStride);
-    call.segments = segments;
+    call.segments = line.segments;
     if (merged && !run.border) {
       call.depth = address.constant(axis.window * channels);
     } else {
       call.depth = address.constant(channels);
       call.segments.push_back({address.constant(axis.window),
                                address.constant(axis.dilation * axis.inputStride),
-                               address.constant(channels * kPanelColumns)});
+                               address.constant(axis.tapStride)});
     }
     if (run.border) {
       call.zeros = zeros;
@@ -174,13 +86,12 @@ void DirectConvolution::emitLine(const ProductNest::Place &place) {
       call.positionStep = address.constant(axis.dilation);
       call.positionEnd = address.constant(axis.input);
     }
-    nest.emitTiles(call, at, outer, kernel.index(run.begin));
+    nest.emitTiles(call, at, line.outer, kernel.index(run.begin));
   }
 }
 
 LaunchShape DirectConvolution::build() {
-  const Axis &axis = axes.back();
-  if (!axis.inside(0, axis.output)) {
+  if (!axes.last().inside(0, axes.last().output)) {
     Value memory = kernel.scratchView(nest.reserve(channels * type.getIntOrFloatBitWidth() / 8),
                                       type, channels);
     Value zero =

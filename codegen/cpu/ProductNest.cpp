@@ -8,54 +8,6 @@ using namespace lumen;
 using namespace lumen::cpu;
 
 //===----------------------------------------------------------------------===//
-// Indices and loops
-//===----------------------------------------------------------------------===//
-
-Value cpu::addIndex(CpuKernel &kernel, Value lhs, Value rhs) {
-  return kernel.builder.createOrFold<arith::AddIOp>(kernel.loc, lhs, rhs);
-}
-
-Value cpu::mulIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, lhs, kernel.index(rhs));
-}
-
-Value cpu::divIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::DivUIOp>(kernel.loc, lhs, kernel.index(rhs));
-}
-
-Value cpu::remIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::RemUIOp>(kernel.loc, lhs, kernel.index(rhs));
-}
-
-SmallVector<Value> cpu::delinearize(CpuKernel &kernel, Value linear, ArrayRef<int64_t> shape) {
-  SmallVector<Value> indices(shape.size());
-  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i > 0; --i) {
-    indices[i] = remIndex(kernel, linear, shape[i]);
-    linear = divIndex(kernel, linear, shape[i]);
-  }
-  if (!shape.empty())
-    indices[0] = linear;
-  return indices;
-}
-
-Value cpu::linearize(CpuKernel &kernel, ArrayRef<Value> indices, ArrayRef<int64_t> strides) {
-  Value sum = kernel.index(0);
-  for (auto [index, stride] : llvm::zip(indices, strides))
-    if (stride != 0)
-      sum = addIndex(kernel, sum, mulIndex(kernel, index, stride));
-  return sum;
-}
-
-void cpu::emitFor(CpuKernel &kernel, IndexRange range, int64_t step,
-                  llvm::function_ref<void(Value)> body) {
-  auto loop =
-      scf::ForOp::create(kernel.builder, kernel.loc, range.begin, range.end, kernel.index(step));
-  OpBuilder::InsertionGuard guard(kernel.builder);
-  kernel.builder.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-//===----------------------------------------------------------------------===//
 // Work units
 //===----------------------------------------------------------------------===//
 
@@ -174,33 +126,16 @@ void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> o
   call.tailLanes = place.tailLanes;
   call.type = type;
   call.b = place.b;
-  auto shape = cast<RankedTensorType>(kernel.root->getResult(0).getType()).getShape();
-  int64_t rank = shape.size();
-
   if (epilogue.inRegisters) {
-    auto locate = [&](const Epilogue::Operand &operand, SmallVectorImpl<Value> &pointers,
-                      SmallVectorImpl<Value> &rows) {
-      int64_t rowStride = *collapsedStride(shape, operand.strides, rowDim, rank - 1);
-      Value offset = linearize(kernel, outer, ArrayRef(operand.strides).take_front(rowDim));
-      offset = addIndex(kernel, offset, mulIndex(kernel, row, rowStride));
-      offset = addIndex(kernel, offset, mulIndex(kernel, place.column, operand.strides.back()));
-      pointers.push_back(
-          address.offset(address.ofMemref(operand.memref), type, address.fromIndex(offset)));
-      rows.push_back(address.constant(rowStride));
-    };
-    for (const Epilogue::Operand &operand : epilogue.inputs)
-      locate(operand, call.inputs, call.inputRows);
-    for (const Epilogue::Operand &operand : epilogue.outputs)
-      locate(operand, call.outputs, call.outputRows);
-    cpu::emitTiles(kernel, &epilogue, call);
-    return;
+    call.operands = epilogue.locate(kernel, outer, row, place.column, rowDim);
+    return cpu::emitTiles(kernel, &epilogue, call);
   }
 
   if (tileOffset < 0)
-    tileOffset = reserve(kPanelColumns * 28 * type.getIntOrFloatBitWidth() / 8);
-  Value tileMemory = kernel.scratchView(tileOffset, type, call.tile.rows * call.tile.columns());
-  call.outputs = {address.ofMemref(tileMemory)};
-  call.outputRows = {address.constant(call.tile.columns())};
+    tileOffset = reserve(kPanelColumns * kMaxTileRows * type.getIntOrFloatBitWidth() / 8);
+  Value memory = kernel.scratchView(tileOffset, type, call.tile.rows * call.tile.columns());
+  call.operands.outputs = {address.ofMemref(memory)};
+  call.operands.outputRows = {address.constant(call.tile.columns())};
   Value count = arith::IndexCastOp::create(kernel.builder, kernel.loc,
                                            kernel.builder.getIndexType(), call.count);
   emitFor(kernel, {kernel.index(0), count}, 1, [&](Value block) {
@@ -213,38 +148,10 @@ void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> o
       one.position =
           address.add(call.position, address.mul(address.fromIndex(rows), call.positionRow));
     cpu::emitTiles(kernel, nullptr, one);
-
-    Value root = kernel.root->getResult(0);
-    emitFor(kernel, {kernel.index(0), kernel.index(call.tile.rows)}, 1, [&](Value inTile) {
-      Position where;
-      where.indices.assign(outer.begin(), outer.end());
-      where.indices.append(delinearize(kernel,
-                                       addIndex(kernel, addIndex(kernel, row, rows), inTile),
-                                       shape.slice(rowDim, rank - 1 - rowDim)));
-      where.vectorDim = rank - 1;
-      where.lanes = call.tile.lanes;
-      where.indices.push_back(Value());
-      auto emitVector = [&](Value inColumns) {
-        where.indices.back() = addIndex(kernel, place.column, inColumns);
-        Value raw = vector::LoadOp::create(
-            kernel.builder, kernel.loc, VectorType::get({call.tile.lanes}, type), tileMemory,
-            ValueRange{addIndex(kernel, mulIndex(kernel, inTile, call.tile.columns()), inColumns)});
-        kernel.expression.bindSource(
-            root, [raw](OpBuilder &, Location, const Position &) { return raw; });
-        for (auto [i, access] : llvm::enumerate(kernel.results))
-          Expression::store(
-              kernel.builder, kernel.loc,
-              kernel.expression.emit(kernel.builder, kernel.loc, kernel.yielded(i), where), access,
-              where);
-      };
-      int64_t whole = call.tile.columns() - (call.tailLanes ? call.tile.lanes : 0);
-      if (whole > 0)
-        emitFor(kernel, {kernel.index(0), kernel.index(whole)}, call.tile.lanes, emitVector);
-      if (call.tailLanes) {
-        where.mask =
-            makeMask(kernel.builder, kernel.loc, kernel.index(call.tailLanes), call.tile.lanes);
-        emitVector(kernel.index(whole));
-      }
-    });
+    int64_t columns = call.tile.columns() - (call.tailLanes ? call.tile.lanes - call.tailLanes : 0);
+    RawTile raw{memory,          call.tile.rows,  call.tile.columns(),
+                call.tile.lanes, kernel.index(0), kernel.index(columns),
+                columns,         place.column};
+    emitLoopEpilogue(kernel, raw, outer, addIndex(kernel, row, rows), rowDim);
   });
 }

@@ -30,30 +30,9 @@ struct WorkGrid {
 /// Microseconds that some work takes on one core, for the size of work units.
 double estimateMicros(double flops, double bytes);
 
-/// A range of values of index type.
-struct IndexRange {
-  mlir::Value begin, end;
-};
-
 /// The loop over the kernel's work units; `body` gets the cells of one unit.
 void emitUnits(CpuKernel &kernel, const WorkGrid &grid,
                llvm::function_ref<void(IndexRange lines, IndexRange panels)> body);
-
-/// A counted loop from `begin` to `end`.
-void emitFor(CpuKernel &kernel, IndexRange range, int64_t step,
-             llvm::function_ref<void(mlir::Value)> body);
-
-/// Index arithmetic, folded where constant.
-mlir::Value addIndex(CpuKernel &kernel, mlir::Value lhs, mlir::Value rhs);
-mlir::Value mulIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
-mlir::Value divIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
-mlir::Value remIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
-/// The indices of element `linear` of `shape`.
-llvm::SmallVector<mlir::Value> delinearize(CpuKernel &kernel, mlir::Value linear,
-                                           llvm::ArrayRef<int64_t> shape);
-/// sum(indices * strides).
-mlir::Value linearize(CpuKernel &kernel, llvm::ArrayRef<mlir::Value> indices,
-                      llvm::ArrayRef<int64_t> strides);
 
 class ProductNest {
 public:
@@ -106,9 +85,6 @@ private:
   void emitPanelTiles(IndexRange lines, mlir::Value group, mlir::Value inGroup, mlir::Value base,
                       int64_t firstColumn, int64_t width,
                       llvm::function_ref<void(const Place &)> line);
-  void emitLoopEpilogue(const TileCall &call, const Place &place, llvm::ArrayRef<mlir::Value> outer,
-                        mlir::Value row, int64_t offset);
-
   int64_t scratchSize = 0;
   int64_t tileOffset = -1; ///< of the raw tile of an epilogue in loops
 };

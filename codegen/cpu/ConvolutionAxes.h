@@ -1,0 +1,60 @@
+//===- ConvolutionAxes.h - the spatial dimensions of a convolution -*- C++ -*-===//
+#ifndef LUMEN_CODEGEN_CPU_CONVOLUTIONAXES_H
+#define LUMEN_CODEGEN_CPU_CONVOLUTIONAXES_H
+
+#include "codegen/cpu/MicroKernel.h"
+
+namespace lumen::cpu {
+
+/// One spatial dimension. Strides are elements of memory.
+struct ConvolutionAxis {
+  int64_t input, output, window, stride, dilation, padLow;
+  int64_t inputStride;
+  int64_t tapStride; ///< in the filter
+
+  /// The input position of the first tap.
+  int64_t start(int64_t at) const { return at * stride - padLow; }
+  /// Whether all taps lie inside the input for output positions [begin, end).
+  bool inside(int64_t begin, int64_t end) const {
+    return begin >= end || (start(begin) >= 0 && start(end - 1) + (window - 1) * dilation < input);
+  }
+};
+
+/// A run of equal tiles in an output row. A tile at the border, with taps
+/// outside the input, is a run of its own.
+struct ConvolutionRun {
+  int64_t begin, tileRows, count;
+  bool border;
+};
+
+/// A line is an output row: all positions of the last axis.
+class ConvolutionAxes {
+public:
+  /// `tapSize`: elements of the filter from tap to tap.
+  ConvolutionAxes(ConvOp conv, const Access &input, int64_t tapSize);
+
+  int64_t lines() const;
+  int64_t taps() const;
+  int64_t rank() const { return input.type.getRank(); }
+  const ConvolutionAxis &last() const { return axes.back(); }
+  llvm::SmallVector<ConvolutionRun> runs(const RowSplit &split) const;
+
+  struct Line {
+    llvm::SmallVector<mlir::Value> outer; ///< indices of the result before the last axis
+    /// Elements (i64) to the first tap inside the input, but for the last axis.
+    mlir::Value inputOffset, filterOffset;
+    /// The taps inside the input of all axes but the last.
+    llvm::SmallVector<TileCall::Segment> segments;
+  };
+  Line emitLine(CpuKernel &kernel, mlir::Value line) const;
+
+  const Access &input;
+
+private:
+  int64_t batch;
+  llvm::SmallVector<ConvolutionAxis> axes;
+};
+
+} // namespace lumen::cpu
+
+#endif // LUMEN_CODEGEN_CPU_CONVOLUTIONAXES_H

@@ -1,0 +1,393 @@
+//===- Epilogue.cpp - what becomes of a finished tile ---------------------===//
+
+#include "codegen/cpu/Epilogue.h"
+#include "codegen/cpu/Nest.h"
+
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::cpu;
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+Value Address::constant(int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(), value);
+}
+
+Value Address::fromIndex(Value index) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
+}
+
+Value Address::add(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+}
+
+Value Address::mul(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+}
+
+Value Address::offset(Value pointer, Type type, Value offset) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), type, pointer, ValueRange{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Address::offset(Value pointer, Type type, int64_t offset) {
+  if (offset == 0)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), type, pointer,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Address::ofMemref(Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                                  fromIndex(address));
+}
+
+//===----------------------------------------------------------------------===//
+// Indices and loops
+//===----------------------------------------------------------------------===//
+
+Value cpu::addIndex(CpuKernel &kernel, Value lhs, Value rhs) {
+  return kernel.builder.createOrFold<arith::AddIOp>(kernel.loc, lhs, rhs);
+}
+
+Value cpu::mulIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
+  return kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, lhs, kernel.index(rhs));
+}
+
+Value cpu::divIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
+  return kernel.builder.createOrFold<arith::DivUIOp>(kernel.loc, lhs, kernel.index(rhs));
+}
+
+Value cpu::remIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
+  return kernel.builder.createOrFold<arith::RemUIOp>(kernel.loc, lhs, kernel.index(rhs));
+}
+
+SmallVector<Value> cpu::delinearize(CpuKernel &kernel, Value linear, ArrayRef<int64_t> shape) {
+  SmallVector<Value> indices(shape.size());
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i > 0; --i) {
+    indices[i] = remIndex(kernel, linear, shape[i]);
+    linear = divIndex(kernel, linear, shape[i]);
+  }
+  if (!shape.empty())
+    indices[0] = linear;
+  return indices;
+}
+
+Value cpu::linearize(CpuKernel &kernel, ArrayRef<Value> indices, ArrayRef<int64_t> strides) {
+  Value sum = kernel.index(0);
+  for (auto [index, stride] : llvm::zip(indices, strides))
+    if (stride != 0)
+      sum = addIndex(kernel, sum, mulIndex(kernel, index, stride));
+  return sum;
+}
+
+void cpu::emitFor(CpuKernel &kernel, IndexRange range, int64_t step,
+                  llvm::function_ref<void(Value)> body) {
+  auto loop =
+      scf::ForOp::create(kernel.builder, kernel.loc, range.begin, range.end, kernel.index(step));
+  OpBuilder::InsertionGuard guard(kernel.builder);
+  kernel.builder.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+//===----------------------------------------------------------------------===//
+// Analysis
+//===----------------------------------------------------------------------===//
+
+static bool isSplatConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (auto broadcast = dyn_cast_or_null<BroadcastOp>(op))
+    op = broadcast.getOperand().getDefiningOp();
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  return dense && dense.isSplat();
+}
+
+/// Functions of a few instructions, which may be repeated for each register.
+static bool isCheap(Operation *op) {
+  if (auto unary = dyn_cast<UnaryOp>(op))
+    return llvm::is_contained({UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu, UnaryKind::Sqrt},
+                              unary.getKind());
+  if (auto binary = dyn_cast<BinaryOp>(op))
+    return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::Max,
+                               BinaryKind::Min, BinaryKind::Div},
+                              binary.getKind());
+  return isa<CompareOp, SelectOp>(op);
+}
+
+/// `value` as an argument of the kernel in memory, seen through broadcasts, with
+/// a stride per dimension of the root's result.
+static std::optional<Epilogue::Operand> operandInMemory(CpuKernel &kernel, Value value) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> dims(shape.size());
+  for (auto [i, dim] : llvm::enumerate(dims))
+    dim = i;
+  // dims[i]: the dimension of the current value that result dimension i walks, or -1.
+  Value current = value;
+  while (auto broadcast = current.getDefiningOp<BroadcastOp>()) {
+    auto from = cast<RankedTensorType>(broadcast.getOperand().getType()).getShape();
+    auto to = cast<RankedTensorType>(broadcast.getType()).getShape();
+    SmallVector<int64_t> inverse(to.size(), -1);
+    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+      if (from[i] == to[dim])
+        inverse[dim] = i;
+    for (int64_t &dim : dims)
+      dim = dim < 0 ? -1 : inverse[dim];
+    current = broadcast.getOperand();
+  }
+  auto argument = dyn_cast<BlockArgument>(current);
+  if (!argument)
+    return std::nullopt;
+  const Access &access = kernel.arguments[argument.getArgNumber()];
+  Epilogue::Operand operand{value, access.memref, {}};
+  for (auto [i, dim] : llvm::enumerate(dims))
+    operand.strides.push_back(dim < 0 || shape[i] == 1 ? 0 : access.strides[dim]);
+  return operand;
+}
+
+FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
+  Epilogue epilogue;
+  Value root = kernel.root->getResult(0);
+  auto type = cast<RankedTensorType>(root.getType());
+
+  llvm::DenseMap<Value, unsigned> dependents{{root, 0}};
+  bool light = true;
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  auto addOperand = [&](Value value) -> bool {
+    if (dependents.count(value))
+      return stream << " %" << dependents[value], true;
+    if (isSplatConstant(value)) {
+      Operation *op = value.getDefiningOp();
+      while (auto broadcast = dyn_cast<BroadcastOp>(op))
+        op = broadcast.getOperand().getDefiningOp();
+      stream << " "
+             << cast<DenseElementsAttr>(cast<ConstantOp>(op).getValue()).getSplatValue<Attribute>();
+      return true;
+    }
+    for (auto [i, input] : llvm::enumerate(epilogue.inputs))
+      if (input.value == value)
+        return stream << " in" << i, true;
+    auto operand = operandInMemory(kernel, value);
+    if (!operand ||
+        cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType() ||
+        operand->strides.back() < 0 || operand->strides.back() > 1)
+      return false;
+    bool rowwise = llvm::any_of(ArrayRef(operand->strides).drop_back(),
+                                [](int64_t stride) { return stride != 0; });
+    stream << " in" << epilogue.inputs.size() << (rowwise ? "r" : "")
+           << (operand->columnwise() ? "c" : "");
+    epilogue.inputs.push_back(*operand);
+    return true;
+  };
+
+  unsigned count = 0;
+  for (Operation &op : kernel.op.getBody().front().without_terminator()) {
+    if (&op == kernel.root ||
+        llvm::none_of(op.getOperands(), [&](Value operand) { return dependents.count(operand); }))
+      continue;
+    bool elementwise =
+        cast<LumenOpInterface>(op).getFamily() == Family::Elementwise && !isa<BroadcastOp>(op) &&
+        cast<RankedTensorType>(op.getResult(0).getType()).getShape() == type.getShape();
+    if (!elementwise)
+      return op.emitError("uses the result of ")
+             << kernel.root->getName() << " at another position than its own";
+    light &= isCheap(&op) && ++count <= 8;
+    if (light) {
+      stream << op.getName() << op.getDiscardableAttrDictionary();
+      if (auto properties = op.getPropertiesAsAttribute())
+        stream << properties;
+      for (Value operand : op.getOperands())
+        light &= addOperand(operand);
+      stream << ";";
+    }
+    dependents.try_emplace(op.getResult(0), dependents.size());
+  }
+  for (auto [i, access] : llvm::enumerate(kernel.results)) {
+    Value value = kernel.yielded(i);
+    if (cast<RankedTensorType>(value.getType()).getShape() != type.getShape())
+      return kernel.op.emitError("yields a value whose shape is not that of its root");
+    light &= dependents.count(value) && access.type.getElementType() == type.getElementType() &&
+             (access.strides.back() == 1 || type.getShape().back() == 1);
+    if (!light)
+      continue;
+    Operand output{value, access.memref, access.strides};
+    output.strides.back() = 1;
+    epilogue.outputs.push_back(output);
+    stream << " out %" << dependents[value];
+  }
+  epilogue.inRegisters = light && epilogue.inputs.size() <= 4;
+  if (!epilogue.inRegisters) {
+    epilogue.inputs.clear();
+    epilogue.outputs.clear();
+    key.clear();
+  }
+  epilogue.key = key.empty() ? "raw" : llvm::utohexstr(llvm::xxh3_64bits(key), /*LowerCase=*/true);
+  return epilogue;
+}
+
+bool Epilogue::collapses(int64_t rowDim) const {
+  return llvm::all_of(llvm::concat<const Operand>(inputs, outputs), [&](const Operand &operand) {
+    auto shape = cast<RankedTensorType>(operand.value.getType()).getShape();
+    return collapsedStride(shape, operand.strides, rowDim, shape.size() - 1).has_value();
+  });
+}
+
+std::optional<int64_t> cpu::collapsedStride(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                                            int64_t begin, int64_t end) {
+  std::optional<int64_t> stride;
+  int64_t size = 1;
+  for (int64_t i = end - 1; i >= begin; --i) {
+    if (shape[i] == 1)
+      continue;
+    if (!stride)
+      stride = strides[i];
+    else if (strides[i] != *stride * size)
+      return std::nullopt;
+    size *= shape[i];
+  }
+  return stride.value_or(0);
+}
+
+TileOperands Epilogue::locate(CpuKernel &kernel, ArrayRef<Value> outer, Value row, Value column,
+                              int64_t rowDim) const {
+  Address address(kernel.builder, kernel.loc);
+  auto type = cast<RankedTensorType>(kernel.root->getResult(0).getType());
+  TileOperands located;
+  auto add = [&](const Operand &operand, SmallVectorImpl<Value> &pointers,
+                 SmallVectorImpl<Value> &rows) {
+    int64_t rowStride =
+        *collapsedStride(type.getShape(), operand.strides, rowDim, type.getRank() - 1);
+    Value offset = linearize(kernel, outer, ArrayRef(operand.strides).take_front(rowDim));
+    offset = addIndex(kernel, offset, mulIndex(kernel, row, rowStride));
+    offset = addIndex(kernel, offset, mulIndex(kernel, column, operand.strides.back()));
+    pointers.push_back(address.offset(address.ofMemref(operand.memref), type.getElementType(),
+                                      address.fromIndex(offset)));
+    rows.push_back(address.constant(rowStride));
+  };
+  for (const Operand &operand : inputs)
+    add(operand, located.inputs, located.inputRows);
+  for (const Operand &operand : outputs)
+    add(operand, located.outputs, located.outputRows);
+  return located;
+}
+
+void TileOperands::forEach(llvm::function_ref<void(Value &)> body) {
+  for (auto *list : {&inputs, &inputRows, &outputs, &outputRows})
+    for (Value &value : *list)
+      body(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Finishing
+//===----------------------------------------------------------------------===//
+
+void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBuilder &builder,
+                               Type type, const Tile &tile, ArrayRef<Value> tileValues,
+                               const TileOperands &operands, Value mask) {
+  Location loc = builder.getUnknownLoc();
+  Address address(builder, loc);
+  auto vectorType = VectorType::get({tile.lanes}, type);
+  unsigned alignment = type.getIntOrFloatBitWidth() / 8;
+  int64_t i = 0, j = 0; // the row and vector at hand
+  auto at = [&](ArrayRef<Value> pointers, ArrayRef<Value> rows, size_t n) {
+    return address.offset(pointers[n], type, address.mul(rows[n], i));
+  };
+  auto loadInput = [&](size_t n) -> Value {
+    Value pointer = at(operands.inputs, operands.inputRows, n);
+    if (!epilogue->inputs[n].columnwise())
+      return vector::BroadcastOp::create(
+          builder, loc, vectorType, LLVM::LoadOp::create(builder, loc, type, pointer, alignment));
+    pointer = address.offset(pointer, type, j * tile.lanes);
+    if (!mask || j != tile.vectors - 1)
+      return LLVM::LoadOp::create(builder, loc, vectorType, pointer, alignment);
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    return LLVM::MaskedLoadOp::create(builder, loc, vectorType, pointer, mask, none,
+                                      builder.getI32IntegerAttr(alignment), UnitAttr());
+  };
+  auto storeOutput = [&](size_t n, Value data) {
+    Value pointer =
+        address.offset(at(operands.outputs, operands.outputRows, n), type, j * tile.lanes);
+    if (!mask || j != tile.vectors - 1)
+      LLVM::StoreOp::create(builder, loc, data, pointer, alignment);
+    else
+      LLVM::MaskedStoreOp::create(builder, loc, data, pointer, mask, alignment);
+  };
+
+  // Column by column, so that an operand which is the same for all rows (a bias)
+  // is loaded once per vector of columns.
+  SmallVector<Value> columnInputs(operands.inputs.size());
+  Expression expression;
+  Position where;
+  if (epilogue) {
+    expression.bindSource(kernel.root->getResult(0), [&](OpBuilder &, Location, const Position &) {
+      return tileValues[i * tile.vectors + j];
+    });
+    for (auto [n, input] : llvm::enumerate(epilogue->inputs))
+      expression.bindSource(input.value, [&, n = n](OpBuilder &, Location, const Position &) {
+        return columnInputs[n] ? columnInputs[n] : loadInput(n);
+      });
+    where.indices.assign(cast<RankedTensorType>(kernel.root->getResult(0).getType()).getRank(),
+                         arith::ConstantIndexOp::create(builder, loc, 0));
+    where.vectorDim = where.indices.size() - 1;
+    where.lanes = tile.lanes;
+  }
+  for (j = 0; j < tile.vectors; ++j) {
+    i = 0;
+    for (auto [n, input] : llvm::enumerate(columnInputs))
+      if (llvm::all_of(ArrayRef(epilogue->inputs[n].strides).drop_back(),
+                       [](int64_t stride) { return stride == 0; }))
+        input = loadInput(n);
+    for (i = 0; i < tile.rows; ++i) {
+      if (!epilogue)
+        storeOutput(0, tileValues[i * tile.vectors + j]);
+      else
+        for (auto [n, output] : llvm::enumerate(epilogue->outputs))
+          storeOutput(n, expression.emit(builder, loc, output.value, where));
+    }
+    llvm::fill(columnInputs, Value());
+  }
+}
+
+void cpu::emitLoopEpilogue(CpuKernel &kernel, const RawTile &tile, ArrayRef<Value> outer, Value row,
+                           int64_t rowDim) {
+  Value root = kernel.root->getResult(0);
+  auto type = cast<RankedTensorType>(root.getType());
+  int64_t rank = type.getRank();
+  emitFor(kernel, {kernel.index(0), kernel.index(tile.rows)}, 1, [&](Value inTile) {
+    Position where;
+    where.indices.assign(outer.begin(), outer.end());
+    where.indices.append(delinearize(kernel, addIndex(kernel, row, inTile),
+                                     type.getShape().slice(rowDim, rank - 1 - rowDim)));
+    where.indices.push_back(Value());
+    Value start = mulIndex(kernel, inTile, tile.rowStride);
+    auto body = [&](OpBuilder &builder, Value column, int64_t lanes, Value mask) {
+      Location loc = kernel.loc;
+      where.vectorDim = lanes == 1 ? -1 : rank - 1;
+      where.lanes = lanes;
+      where.mask = mask;
+      where.indices.back() = builder.createOrFold<arith::AddIOp>(loc, tile.firstColumn, column);
+      Value at = builder.createOrFold<arith::AddIOp>(
+          loc, start, builder.createOrFold<arith::SubIOp>(loc, column, tile.begin));
+      // Lanes behind the last column read what other tiles left in scratch.
+      Value raw =
+          lanes == 1 ? Value(memref::LoadOp::create(builder, loc, tile.memref, ValueRange{at}))
+                     : Value(vector::LoadOp::create(builder, loc,
+                                                    VectorType::get({lanes}, type.getElementType()),
+                                                    tile.memref, ValueRange{at}));
+      kernel.expression.bindSource(root,
+                                   [raw](OpBuilder &, Location, const Position &) { return raw; });
+      for (auto [i, access] : llvm::enumerate(kernel.results))
+        Expression::store(builder, loc,
+                          kernel.expression.emit(builder, loc, kernel.yielded(i), where), access,
+                          where);
+    };
+    emitVectorLoop(kernel, kernel.builder, tile.begin, tile.end, tile.size, tile.lanes, body);
+  });
+}

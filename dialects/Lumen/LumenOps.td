@@ -68,6 +68,7 @@ def BinaryOp : LumenOp<"binary", "Elementwise", [SameOperandsAndResultType]> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($result)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def CompareOp : LumenOp<"compare", "Elementwise", [SameOperandsAndResultShape, SameTypeOperands]> {

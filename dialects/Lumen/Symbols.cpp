@@ -1,1 +1,471 @@
+//===- Symbols.cpp - arithmetic of size expressions -----------------------===//
+
 #include "dialects/Lumen/Symbols.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace lumen;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Text of factors
+//===----------------------------------------------------------------------===//
+
+// A factor is a symbol or an atom, `floordiv(a, b)`, `min(a, b)`, `max(a, b)`,
+// and is held as its text. Names that read like anything else are quoted.
+
+static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
+static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; }
+
+static std::string quoteName(StringRef name) {
+  if (!name.empty() && isNameStart(name.front()) && llvm::all_of(name, isNamePart))
+    return name.str();
+  std::string text = "\"";
+  for (char c : name) {
+    if (c == '"' || c == '\\')
+      text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
+namespace {
+
+enum class AtomKind { FloorDiv, Min, Max };
+
+/// A factor taken apart.
+struct Factor {
+  std::string symbol; ///< set if it is a symbol
+  AtomKind kind = AtomKind::FloorDiv;
+  SymExpr lhs, rhs;
+  bool isSymbol = true;
+};
+
+/// Recursive descent over what `str` prints; depth is bounded.
+class Parser {
+public:
+  explicit Parser(StringRef text) : rest(text) {}
+
+  std::optional<SymExpr> parseAll() {
+    std::optional<SymExpr> result = parseSum();
+    skipSpace();
+    if (!result || !rest.empty() || !result->isValid())
+      return std::nullopt;
+    return result;
+  }
+
+  /// A factor that is not a number.
+  std::optional<Factor> parseFactor() {
+    skipSpace();
+    Factor factor;
+    if (rest.consume_front("\"")) {
+      while (!rest.empty() && rest.front() != '"') {
+        rest.consume_front("\\");
+        if (rest.empty())
+          return std::nullopt;
+        factor.symbol += rest.front();
+        rest = rest.drop_front();
+      }
+      if (!rest.consume_front("\""))
+        return std::nullopt;
+      return factor;
+    }
+    if (rest.empty() || !isNameStart(rest.front()))
+      return std::nullopt;
+    StringRef name = rest.take_while(isNamePart);
+    rest = rest.drop_front(name.size());
+    if (!rest.starts_with("(")) {
+      factor.symbol = name.str();
+      return factor;
+    }
+    factor.isSymbol = false;
+    if (name == "floordiv")
+      factor.kind = AtomKind::FloorDiv;
+    else if (name == "min")
+      factor.kind = AtomKind::Min;
+    else if (name == "max")
+      factor.kind = AtomKind::Max;
+    else
+      return std::nullopt;
+    std::optional<SymExpr> lhs, rhs;
+    if (!consume("(") || !(lhs = parseSum()) || !consume(",") || !(rhs = parseSum()) ||
+        !consume(")"))
+      return std::nullopt;
+    factor.lhs = *lhs;
+    factor.rhs = *rhs;
+    return factor;
+  }
+
+private:
+  static constexpr unsigned kMaxDepth = 64;
+
+  void skipSpace() { rest = rest.ltrim(' '); }
+
+  bool consume(StringRef token) {
+    skipSpace();
+    return rest.consume_front(token);
+  }
+
+  std::optional<SymExpr> parseSum() {
+    if (++depth > kMaxDepth)
+      return std::nullopt;
+    std::optional<SymExpr> sum = SymExpr(0);
+    bool isNegative = consume("-");
+    while (sum) {
+      std::optional<SymExpr> term = parseTerm();
+      if (!term)
+        return std::nullopt;
+      sum = isNegative ? *sum - *term : *sum + *term;
+      if (consume("+"))
+        isNegative = false;
+      else if (consume("-"))
+        isNegative = true;
+      else
+        break;
+    }
+    --depth;
+    return sum;
+  }
+
+  std::optional<SymExpr> parseTerm() {
+    std::optional<SymExpr> product = parsePrimary();
+    while (product && consume("*")) {
+      std::optional<SymExpr> next = parsePrimary();
+      if (!next)
+        return std::nullopt;
+      product = *product * *next;
+    }
+    return product;
+  }
+
+  std::optional<SymExpr> parsePrimary() {
+    skipSpace();
+    if (!rest.empty() && llvm::isDigit(rest.front())) {
+      int64_t value;
+      StringRef digits = rest.take_while(llvm::isDigit);
+      rest = rest.drop_front(digits.size());
+      if (digits.getAsInteger(10, value))
+        return std::nullopt;
+      return SymExpr(value);
+    }
+    if (rest.starts_with("(")) {
+      consume("(");
+      std::optional<SymExpr> inner = parseSum();
+      return inner && consume(")") ? inner : std::nullopt;
+    }
+    std::optional<Factor> factor = parseFactor();
+    if (!factor)
+      return std::nullopt;
+    if (factor->isSymbol)
+      return SymExpr::symbol(factor->symbol);
+    switch (factor->kind) {
+    case AtomKind::FloorDiv: return SymExpr::floorDiv(factor->lhs, factor->rhs);
+    case AtomKind::Min: return SymExpr::min(factor->lhs, factor->rhs);
+    case AtomKind::Max: return SymExpr::max(factor->lhs, factor->rhs);
+    }
+    return std::nullopt;
+  }
+
+  StringRef rest;
+  unsigned depth = 0;
+};
+
+} // namespace
+
+/// The parts of a factor's text, which this file has printed itself.
+static Factor takeApart(const std::string &text) {
+  std::optional<Factor> factor = Parser(text).parseFactor();
+  return factor ? std::move(*factor) : Factor();
+}
+
+std::optional<SymExpr> SymExpr::parse(StringRef text) { return Parser(text).parseAll(); }
+
+//===----------------------------------------------------------------------===//
+// Polynomials
+//===----------------------------------------------------------------------===//
+
+SymExpr::SymExpr(int64_t constant) {
+  if (constant != 0)
+    terms[{}] = constant;
+}
+
+SymExpr SymExpr::symbol(StringRef name) { return ofFactor(quoteName(name)); }
+
+SymExpr SymExpr::ofFactor(std::string text) {
+  SymExpr result;
+  result.terms[{std::move(text)}] = 1;
+  return result;
+}
+
+SymExpr SymExpr::invalid() {
+  SymExpr result;
+  result.valid = false;
+  return result;
+}
+
+void SymExpr::addTerm(const Product &product, int64_t coefficient) {
+  int64_t &sum = terms[product];
+  if (llvm::AddOverflow(sum, coefficient, sum)) {
+    *this = invalid();
+    return;
+  }
+  if (sum == 0)
+    terms.erase(product);
+}
+
+SymExpr SymExpr::operator+(const SymExpr &other) const {
+  if (!valid || !other.valid)
+    return invalid();
+  SymExpr result = *this;
+  for (const auto &[product, coefficient] : other.terms) {
+    result.addTerm(product, coefficient);
+    if (!result.valid)
+      break;
+  }
+  return result;
+}
+
+SymExpr SymExpr::operator-(const SymExpr &other) const { return *this + other * SymExpr(-1); }
+
+SymExpr SymExpr::operator*(const SymExpr &other) const {
+  if (!valid || !other.valid)
+    return invalid();
+  SymExpr result;
+  for (const auto &[a, ca] : terms)
+    for (const auto &[b, cb] : other.terms) {
+      Product product;
+      std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(product));
+      int64_t coefficient;
+      if (llvm::MulOverflow(ca, cb, coefficient))
+        return invalid();
+      result.addTerm(product, coefficient);
+      if (!result.valid)
+        return result;
+    }
+  return result;
+}
+
+std::optional<int64_t> SymExpr::asConstant() const {
+  if (!valid || terms.size() > 1)
+    return std::nullopt;
+  if (terms.empty())
+    return 0;
+  if (!terms.begin()->first.empty())
+    return std::nullopt;
+  return terms.begin()->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+/// Nothing where the quotient is not defined or leaves int64.
+static std::optional<int64_t> floorDivide(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min()))
+    return std::nullopt;
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+/// Higher degree first, then by names: an order that multiplication keeps, so
+/// that long division ends.
+static bool isLeading(const std::vector<std::string> &a, const std::vector<std::string> &b) {
+  return a.size() != b.size() ? a.size() > b.size() : a < b;
+}
+
+auto SymExpr::leadingTerm() const -> const std::pair<const Product, int64_t> & {
+  return *std::min_element(terms.begin(), terms.end(), [](const auto &a, const auto &b) {
+    return isLeading(a.first, b.first);
+  });
+}
+
+std::optional<SymExpr> SymExpr::divideExactly(const SymExpr &a, const SymExpr &b) {
+  if (b.terms.empty())
+    return std::nullopt;
+  SymExpr quotient, rest = a;
+  const auto &[divisor, divisorCoefficient] = b.leadingTerm();
+  // Each step removes the leading term, but may add smaller ones; sizes of real
+  // models have few, and longer divisions stay atoms.
+  for (int step = 0; step < 32 && rest.valid; ++step) {
+    if (rest.terms.empty())
+      return quotient;
+    const auto &[product, coefficient] = rest.leadingTerm();
+    if (!std::includes(product.begin(), product.end(), divisor.begin(), divisor.end()) ||
+        (divisorCoefficient == -1 ? coefficient == std::numeric_limits<int64_t>::min()
+                                  : coefficient % divisorCoefficient != 0))
+      return std::nullopt;
+    SymExpr term;
+    Product difference;
+    std::set_difference(product.begin(), product.end(), divisor.begin(), divisor.end(),
+                        std::back_inserter(difference));
+    term.terms[difference] = coefficient / divisorCoefficient;
+    quotient = quotient + term;
+    rest = rest - term * b;
+  }
+  return std::nullopt;
+}
+
+/// floor(a / d) for d > 1: whole multiples of d leave the floor, which brings
+/// every coefficient inside it to [0, d); then a common factor is cancelled.
+SymExpr SymExpr::floorDivConstant(const SymExpr &a, int64_t d) {
+  SymExpr whole, rest;
+  int64_t common = d;
+  for (const auto &[product, coefficient] : a.terms) {
+    int64_t quotient = *floorDivide(coefficient, d), remainder = coefficient - quotient * d;
+    if (quotient != 0)
+      whole.terms[product] = quotient;
+    if (remainder == 0)
+      continue;
+    rest.terms[product] = remainder;
+    if (!product.empty())
+      common = std::gcd(common, remainder);
+  }
+  // floor((g*x + c) / (g*e)) = floor((x + floor(c/g)) / e)
+  SymExpr reduced;
+  for (const auto &[product, coefficient] : rest.terms)
+    if (coefficient / common != 0)
+      reduced.terms[product] = coefficient / common;
+  d /= common;
+  if (std::optional<int64_t> constant = reduced.asConstant())
+    return whole + SymExpr(*floorDivide(*constant, d));
+  if (d == 1)
+    return whole + reduced;
+  return whole + ofFactor("floordiv(" + reduced.str() + ", " + std::to_string(d) + ")");
+}
+
+SymExpr SymExpr::floorDiv(const SymExpr &a, const SymExpr &b) {
+  if (!a.valid || !b.valid)
+    return invalid();
+  if (std::optional<int64_t> divisor = b.asConstant()) {
+    if (*divisor == 0)
+      return invalid();
+    if (std::optional<int64_t> value = a.asConstant()) {
+      std::optional<int64_t> quotient = floorDivide(*value, *divisor);
+      return quotient ? SymExpr(*quotient) : invalid();
+    }
+    if (*divisor < 0) {
+      SymExpr negatedA = SymExpr(0) - a, negatedB = SymExpr(0) - b;
+      return negatedB.valid ? floorDiv(negatedA, negatedB) : invalid();
+    }
+    return *divisor == 1 ? a : floorDivConstant(a, *divisor);
+  }
+  if (std::optional<SymExpr> quotient = divideExactly(a, b))
+    return *quotient;
+  return ofFactor("floordiv(" + a.str() + ", " + b.str() + ")");
+}
+
+SymExpr SymExpr::ceilDiv(const SymExpr &a, const SymExpr &b) {
+  // The form that the arithmetic of windows has, so that both meet.
+  if (std::optional<int64_t> divisor = b.asConstant(); divisor && *divisor > 0)
+    return floorDiv(a + SymExpr(*divisor - 1), b);
+  return SymExpr(0) - floorDiv(SymExpr(0) - a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Minimum and maximum
+//===----------------------------------------------------------------------===//
+
+SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, bool isMin) {
+  if (!a.valid || !b.valid)
+    return invalid();
+  if (std::optional<int64_t> difference = (a - b).asConstant())
+    return (*difference < 0) == isMin ? a : b;
+  std::string first = a.str(), second = b.str();
+  if (second < first)
+    std::swap(first, second);
+  return ofFactor((name + "(" + first + ", " + second + ")").str());
+}
+
+SymExpr SymExpr::min(const SymExpr &a, const SymExpr &b) { return extreme("min", a, b, true); }
+SymExpr SymExpr::max(const SymExpr &a, const SymExpr &b) { return extreme("max", a, b, false); }
+
+//===----------------------------------------------------------------------===//
+// Values and text
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> SymExpr::evaluate(const llvm::StringMap<int64_t> &values) const {
+  if (!valid)
+    return std::nullopt;
+  int64_t sum = 0;
+  for (const auto &[product, coefficient] : terms) {
+    int64_t term = coefficient;
+    for (const std::string &text : product) {
+      std::optional<int64_t> value = evaluateFactor(text, values);
+      if (!value || llvm::MulOverflow(term, *value, term))
+        return std::nullopt;
+    }
+    if (llvm::AddOverflow(sum, term, sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+std::optional<int64_t> SymExpr::evaluateFactor(const std::string &text,
+                                               const llvm::StringMap<int64_t> &values) {
+  Factor factor = takeApart(text);
+  if (factor.isSymbol) {
+    auto found = values.find(factor.symbol);
+    return found == values.end() ? std::nullopt : std::optional<int64_t>(found->second);
+  }
+  std::optional<int64_t> a = factor.lhs.evaluate(values), b = factor.rhs.evaluate(values);
+  if (!a || !b)
+    return std::nullopt;
+  switch (factor.kind) {
+  case AtomKind::FloorDiv: return floorDivide(*a, *b);
+  case AtomKind::Min: return std::min(*a, *b);
+  case AtomKind::Max: return std::max(*a, *b);
+  }
+  return std::nullopt;
+}
+
+SymExpr SymExpr::substitute(const llvm::StringMap<int64_t> &values) const {
+  if (!valid)
+    return invalid();
+  SymExpr sum;
+  for (const auto &[product, coefficient] : terms) {
+    SymExpr term(coefficient);
+    for (const std::string &text : product) {
+      Factor factor = takeApart(text);
+      if (factor.isSymbol) {
+        auto found = values.find(factor.symbol);
+        term = term * (found == values.end() ? ofFactor(text) : SymExpr(found->second));
+        continue;
+      }
+      SymExpr a = factor.lhs.substitute(values), b = factor.rhs.substitute(values);
+      term = term * (factor.kind == AtomKind::FloorDiv ? floorDiv(a, b)
+                     : factor.kind == AtomKind::Min    ? min(a, b)
+                                                       : max(a, b));
+    }
+    sum = sum + term;
+  }
+  return sum;
+}
+
+std::string SymExpr::str() const {
+  if (!valid)
+    return "<overflow>";
+  if (terms.empty())
+    return "0";
+  std::vector<const std::pair<const Product, int64_t> *> order;
+  for (const auto &term : terms)
+    order.push_back(&term);
+  llvm::sort(order, [](const auto *a, const auto *b) { return isLeading(a->first, b->first); });
+  std::string text;
+  for (const auto *term : order) {
+    bool isNegative = term->second < 0;
+    if (term != order.front())
+      text += isNegative ? " - " : " + ";
+    else if (isNegative)
+      text += "-";
+    uint64_t magnitude = isNegative ? -uint64_t(term->second) : uint64_t(term->second);
+    if (magnitude != 1 || term->first.empty())
+      text += std::to_string(magnitude) + (term->first.empty() ? "" : "*");
+    text += llvm::join(term->first, "*");
+  }
+  return text;
+}

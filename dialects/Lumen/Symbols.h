@@ -58,6 +58,18 @@ private:
   /// Factors (symbol names and printed atoms, sorted, repeated for powers) to
   /// a coefficient that is never zero. The empty product is the constant.
   using Product = std::vector<std::string>;
+
+  static SymExpr invalid();
+  static SymExpr ofFactor(std::string text);
+  static SymExpr extreme(llvm::StringRef name, const SymExpr &a, const SymExpr &b, bool isMin);
+  static SymExpr floorDivConstant(const SymExpr &a, int64_t divisor);
+  /// The polynomial q with a = q*b; nothing if there is none.
+  static std::optional<SymExpr> divideExactly(const SymExpr &a, const SymExpr &b);
+  static std::optional<int64_t> evaluateFactor(const std::string &text,
+                                               const llvm::StringMap<int64_t> &values);
+  void addTerm(const Product &product, int64_t coefficient);
+  const std::pair<const Product, int64_t> &leadingTerm() const;
+
   std::map<Product, int64_t> terms;
   bool valid = true;
 };

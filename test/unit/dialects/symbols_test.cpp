@@ -1,0 +1,135 @@
+// Size expressions agree with plain arithmetic, and equal sizes have equal forms.
+
+#include "dialects/Lumen/Symbols.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+using lumen::SymExpr;
+
+namespace {
+
+SymExpr sym(const char *name) { return SymExpr::symbol(name); }
+
+TEST(SymExpr, EqualSizesHaveEqualForms) {
+  SymExpr h = sym("h"), w = sym("w");
+  EXPECT_EQ((h + 1) * (w - 2), h * w - h * 2 + w - 2);
+  EXPECT_EQ(SymExpr::floorDiv(h * 4 + 6, 2), h * 2 + 3);
+  EXPECT_EQ(SymExpr::floorDiv(h + 2, 2), SymExpr::floorDiv(h, 2) + 1);
+  EXPECT_EQ(SymExpr::floorDiv(h * 2 + 1, 4), SymExpr::floorDiv(h, 2));
+  EXPECT_EQ(SymExpr::ceilDiv(h, 2), SymExpr::floorDiv(h + 1, 2));
+  EXPECT_EQ(SymExpr::floorDiv(h * w * 6 + h * 3, h * 3), w * 2 + 1);
+  EXPECT_EQ(SymExpr::floorDiv((h + 1) * (w + 3), w + 3), h + 1);
+  EXPECT_EQ(SymExpr::max(h, w), SymExpr::max(w, h));
+  EXPECT_EQ(SymExpr::min(h + 2, h), h);
+}
+
+TEST(SymExpr, PrintsInAFixedOrder) {
+  SymExpr b = sym("batch"), s = sym("seq");
+  EXPECT_EQ((SymExpr(1) + s * 3).str(), "3*seq + 1");
+  EXPECT_EQ((SymExpr(4) - b * s + s * s).str(), "-batch*seq + seq*seq + 4");
+  EXPECT_EQ(SymExpr::floorDiv(s + 3, 2).str(), "floordiv(seq + 1, 2) + 1");
+  EXPECT_EQ(SymExpr(0).str(), "0");
+  EXPECT_EQ(sym("past length").str(), "\"past length\"");
+}
+
+TEST(SymExpr, RefusesMalformedText) {
+  for (const char *text : {"", "+", "a +", "a b", "floordiv(a)", "min(a, b", "(a", "a)", "\"a",
+                           "9223372036854775808", "ceil(a, 2)", "<overflow>", "1a"})
+    EXPECT_FALSE(SymExpr::parse(text).has_value()) << text;
+  EXPECT_FALSE(SymExpr::parse(std::string(100000, '(')).has_value());
+}
+
+TEST(SymExpr, NoticesOverflow) {
+  SymExpr large(int64_t(1) << 62);
+  EXPECT_FALSE((large * 4).isValid());
+  EXPECT_FALSE((large + large).isValid());
+  EXPECT_FALSE((large + large + sym("a")).isValid());
+  EXPECT_FALSE(SymExpr::floorDiv(sym("a"), 0).isValid());
+  EXPECT_FALSE(SymExpr::floorDiv(SymExpr(INT64_MIN), -1).isValid());
+  EXPECT_FALSE((large * sym("a")).evaluate({{"a", 4}}).has_value());
+}
+
+TEST(SymExpr, NeedsEverySymbol) {
+  EXPECT_EQ((sym("a") * sym("b")).evaluate({{"a", 2}}), std::nullopt);
+  EXPECT_EQ((sym("a") * sym("b")).substitute({{"a", 2}}), sym("b") * 2);
+}
+
+/// An expression and, beside it, its value by plain arithmetic.
+struct Pair {
+  SymExpr expr;
+  std::optional<int64_t> value;
+};
+
+class Generator {
+public:
+  explicit Generator(unsigned seed) : random(seed) {
+    for (const char *name : {"a", "b", "c.d", "n m"})
+      values[name] = int64_t(random() % 19) - 6;
+  }
+
+  Pair make(int depth) {
+    unsigned choice = random() % (depth == 0 ? 2 : 9);
+    if (choice == 0) {
+      int64_t constant = int64_t(random() % 15) - 5;
+      return {SymExpr(constant), constant};
+    }
+    if (choice <= 2) {
+      auto it = std::next(values.begin(), random() % values.size());
+      return {SymExpr::symbol(it->first()), it->second};
+    }
+    Pair a = make(depth - 1), b = make(depth - 1);
+    auto with = [&](SymExpr expr, auto f) {
+      return Pair{expr, a.value && b.value ? f(*a.value, *b.value) : std::nullopt};
+    };
+    using Value = std::optional<int64_t>;
+    switch (choice) {
+    case 3: return with(a.expr + b.expr, [](int64_t x, int64_t y) { return Value(x + y); });
+    case 4: return with(a.expr - b.expr, [](int64_t x, int64_t y) { return Value(x - y); });
+    case 5: return with(a.expr * b.expr, [](int64_t x, int64_t y) { return Value(x * y); });
+    case 6:
+      return with(SymExpr::floorDiv(a.expr, b.expr), [](int64_t x, int64_t y) {
+        return y == 0 ? Value() : Value((x - ((x % y) + y) % y) / y);
+      });
+    case 7:
+      return with(SymExpr::ceilDiv(a.expr, b.expr), [](int64_t x, int64_t y) {
+        return y == 0 ? Value() : Value(-((-x - ((-x % y) + y) % y) / y));
+      });
+    default:
+      if (random() % 2)
+        return with(SymExpr::min(a.expr, b.expr),
+                    [](int64_t x, int64_t y) { return Value(std::min(x, y)); });
+      return with(SymExpr::max(a.expr, b.expr),
+                  [](int64_t x, int64_t y) { return Value(std::max(x, y)); });
+    }
+  }
+
+  std::mt19937 random;
+  llvm::StringMap<int64_t> values;
+};
+
+TEST(SymExpr, AgreesWithPlainArithmetic) {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    Generator generator(seed);
+    Pair pair = generator.make(4);
+    if (!pair.value || !pair.expr.isValid())
+      continue;
+    ++compared;
+    std::string text = pair.expr.str();
+    ASSERT_EQ(pair.expr.evaluate(generator.values), pair.value) << text;
+    std::optional<SymExpr> parsed = SymExpr::parse(text);
+    ASSERT_TRUE(parsed.has_value()) << text;
+    ASSERT_EQ(*parsed, pair.expr) << text << " is read as " << parsed->str();
+    llvm::StringMap<int64_t> some{{"a", generator.values["a"]}, {"n m", generator.values["n m"]}};
+    SymExpr rest = pair.expr.substitute(some);
+    if (rest.isValid()) {
+      ASSERT_EQ(rest.evaluate(generator.values), pair.value) << text << " becomes " << rest.str();
+    }
+  }
+  EXPECT_GT(compared, 3000);
+}
+
+} // namespace

@@ -2,6 +2,7 @@
 
 #include "compiler/Diagnostics.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -28,10 +29,16 @@ static std::string oneLine(StringRef text) {
 
 void Diagnostics::report(Severity severity, const Twine &text) {
   std::lock_guard<std::mutex> lock(mutex);
+  Message message{severity, oneLine(text.str())};
+  // A kernel that cannot be built fails once per level, with the same words.
+  if (llvm::any_of(kept, [&](const Message &other) {
+        return other.severity == severity && other.text == message.text;
+      }))
+    return;
   if (severity == Severity::Error && ++errorCount > limit)
     return;
   if (kept.size() < 4 * limit)
-    kept.push_back({severity, oneLine(text.str())});
+    kept.push_back(std::move(message));
 }
 
 size_t Diagnostics::errors() const {

@@ -3,6 +3,8 @@
 #include "compiler/KernelCompilation.h"
 
 
+#include "mlir/IR/Diagnostics.h"
+
 #include <atomic>
 
 using namespace mlir;
@@ -36,11 +38,13 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Target &targe
   code.objects.resize(groups.size());
   code.shapes.assign(target.getLevels().size(), std::vector<LaunchShape>(kernels.size()));
   std::atomic<bool> failed = false;
+  ParallelDiagnosticHandler diagnosticOrder(module.getContext());
   for (auto [slot, group] : llvm::enumerate(groups))
     pool.async([&, slot = slot, &group = group] {
-      if (failed)
-        return;
+      // Whatever fails is reported, all of it, in the order of the groups.
+      diagnosticOrder.setOrderIDForThread(slot);
       auto compiled = target.compile(group.kernels, *group.level, options, form);
+      diagnosticOrder.eraseOrderIDForThread();
       if (mlir::failed(compiled)) {
         failed = true;
         return;

@@ -149,13 +149,14 @@ FailureOr<CompiledKernels> CpuTarget::compile(ArrayRef<dispatch::KernelOp> kerne
     return result;
   MLIRContext *context = kernels.front()->getContext();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  bool isComplete = true;
   for (dispatch::KernelOp kernel : kernels) {
     FailureOr<LaunchShape> shape = buildKernel(kernel, level.name, options, *module);
-    if (failed(shape))
-      return failure();
-    result.shapes.push_back(*shape);
+    // All kernels that cannot be built are reported together.
+    isComplete &= succeeded(shape);
+    result.shapes.push_back(shape.value_or(LaunchShape()));
   }
-  if (failed(lowerToLLVM(*module)) ||
+  if (!isComplete || failed(lowerToLLVM(*module)) ||
       failed(emitCode(*module, *capabilitiesOf(level.name), options, form, result.object)))
     return failure();
   return result;

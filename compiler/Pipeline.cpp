@@ -16,6 +16,8 @@ using namespace mlir;
 using namespace lumen;
 
 static void buildLumenStage(OpPassManager &pm) {
+  // The conversion walks one graph.
+  pm.addPass(createInlineOnnxFunctions());
   pm.addPass(createConvertOnnxToLumen());
   pm.addPass(createVerifyNoOnnx());
 }

@@ -100,7 +100,8 @@ void NodeOp::build(OpBuilder &builder, OperationState &state, TypeRange outputs,
                    StringRef domain, ValueRange inputs, DictionaryAttr attrs,
                    ArrayRef<StringRef> bodyNames) {
   build(builder, state, outputs, builder.getStringAttr(opType), builder.getStringAttr(domain),
-        attrs, builder.getStrArrayAttr(bodyNames), inputs, bodyNames.size());
+        /*version=*/IntegerAttr(), attrs, builder.getStrArrayAttr(bodyNames), inputs,
+        bodyNames.size());
 }
 
 Value NodeOp::getInput(unsigned index) {

@@ -144,7 +144,8 @@ def NodeOp : OnnxOp<"node"> {
     `attrs` holds the attributes that the file gives, by name: `i64`, `f32`,
     strings, dense arrays of `i64` and `f32`, arrays of strings, tensors (dense up
     to 1024 elements, else `#lumen.blob`), `#onnx.sparse`, types; in functions
-    also `#onnx.ref`. Graph attributes are regions, named in `body_names`; they
+    also `#onnx.ref`. `version` is that of the operator set, where it differs from
+    the module's because the node comes from a function. Graph attributes are regions, named in `body_names`; they
     see the values of the surrounding graph, as in ONNX, and end in `onnx.return`.
 
     Example:
@@ -159,13 +160,14 @@ def NodeOp : OnnxOp<"node"> {
     ```
   }];
   let arguments = (ins StrAttr:$op_type, DefaultValuedAttr<StrAttr, "\"\"">:$op_domain,
-                       DictionaryAttr:$attrs, DefaultValuedAttr<StrArrayAttr, "{}">:$body_names,
+                       OptionalAttr<I64Attr>:$version, DictionaryAttr:$attrs,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$body_names,
                        Variadic<AnyType>:$inputs);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region VariadicRegion<AnyRegion>:$bodies);
   let assemblyFormat = [{
-    $op_type `(` $inputs `)` (`domain` `(` $op_domain^ `)`)? $attrs attr-dict-with-keyword
-    `:` functional-type($inputs, $outputs) (`bodies` $body_names^ $bodies)?
+    $op_type `(` $inputs `)` (`domain` `(` $op_domain^ `)`)? (`version` `(` $version^ `)`)? $attrs
+    attr-dict-with-keyword `:` functional-type($inputs, $outputs) (`bodies` $body_names^ $bodies)?
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::llvm::StringRef":$opType,

@@ -247,7 +247,7 @@ void GraphConverter::reportUnsupported() {
 }
 
 void GraphConverter::convertNode(onnx::NodeOp op) {
-  int64_t opset = opsetOf(op.getOpDomain());
+  int64_t opset = op.getVersion().value_or(opsetOf(op.getOpDomain()));
   const OperatorRow *row = findOperator(op.getOpDomain(), op.getOpType(), opset);
   if (!row)
     return noteUnsupported(op, op.getOpDomain(), op.getOpType());

@@ -1,6 +1,21 @@
 //===- Passes.td - from ONNX's operators to ours --------------------------===//
 include "mlir/Pass/PassBase.td"
 
+def InlineOnnxFunctions : Pass<"inline-onnx-functions", "::mlir::ModuleOp"> {
+  let summary = "replace calls of the model's functions by their bodies";
+  let description = [{
+    Afterwards `@main` is the only function. Attributes that a body takes from its
+    call are put in; one that neither the call nor a default gives is left out.
+    Nodes keep the version of the operator set that their function imports, and
+    are called after the call too: `Mul 'y' in Scale 'node_3'`.
+
+    Functions that double each other could fill any memory, so a limit holds for
+    the number of nodes.
+  }];
+  let options = [Option<"limit", "limit", "uint64_t", /*default=*/"4000000",
+                        "the most nodes that all calls together may become">];
+}
+
 def ConvertOnnxToLumen : Pass<"convert-onnx-to-lumen", "::mlir::ModuleOp"> {
   let summary = "give every node its meaning in lumen operations";
   let description = [{

@@ -96,6 +96,11 @@ llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<int64_t> from,
 mlir::Value emitScalarFunction(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,
                                mlir::ValueRange operands);
 
+/// `value`, a float scalar or vector, rounded to the float type `element`, which
+/// is narrower.
+mlir::Value emitRound(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      mlir::Type element);
+
 /// The signless element type in registers (`i1` for booleans) and in memory
 /// (`i8` for booleans).
 mlir::Type registerType(mlir::Type elementType);

@@ -27,6 +27,37 @@ Type lumen::storageType(Type type) {
   return registerType(type);
 }
 
+Value lumen::emitRound(OpBuilder &builder, Location loc, Value value, Type element) {
+  auto withElement = [&](Type to) -> Type {
+    auto vector = dyn_cast<VectorType>(value.getType());
+    return vector ? VectorType::get(vector.getShape(), to) : to;
+  };
+  if (!element.isBF16())
+    return builder.createOrFold<arith::TruncFOp>(loc, withElement(element), value);
+  // Without hardware for it LLVM would call a function per element: round to
+  // nearest even in integers, and keep NaN from becoming infinite.
+  if (!getElementTypeOrSelf(value.getType()).isF32())
+    value = builder.createOrFold<arith::TruncFOp>(loc, withElement(builder.getF32Type()), value);
+  Type bitsType = withElement(builder.getI32Type());
+  auto constant = [&](int32_t number) -> Value {
+    TypedAttr attr = builder.getI32IntegerAttr(number);
+    if (auto vector = dyn_cast<VectorType>(bitsType))
+      attr = DenseElementsAttr::get(vector, ArrayRef<Attribute>(attr));
+    return arith::ConstantOp::create(builder, loc, attr);
+  };
+  Value bits = builder.createOrFold<arith::BitcastOp>(loc, bitsType, value);
+  Value high = builder.createOrFold<arith::ShRUIOp>(loc, bits, constant(16));
+  Value odd = builder.createOrFold<arith::AndIOp>(loc, high, constant(1));
+  Value bias = builder.createOrFold<arith::AddIOp>(loc, odd, constant(0x7fff));
+  Value rounded = builder.createOrFold<arith::ShRUIOp>(
+      loc, builder.createOrFold<arith::AddIOp>(loc, bits, bias), constant(16));
+  Value isNan = builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, value, value);
+  Value quiet = builder.createOrFold<arith::OrIOp>(loc, high, constant(0x40));
+  Value result = builder.createOrFold<arith::SelectOp>(loc, isNan, quiet, rounded);
+  result = builder.createOrFold<arith::TruncIOp>(loc, withElement(builder.getI16Type()), result);
+  return builder.createOrFold<arith::BitcastOp>(loc, withElement(element), result);
+}
+
 namespace {
 
 /// Emits operations that apply to scalars and vectors, with the type of `like`.
@@ -306,10 +337,10 @@ Value Functions::convert(Value x, Type from, Type to) {
     if (fromFloat.getWidth() < toFloat.getWidth())
       return make<arith::ExtFOp>(target, x);
     if (fromFloat.getWidth() > toFloat.getWidth())
-      return make<arith::TruncFOp>(target, x);
+      return emitRound(builder, loc, x, to);
     // f16 and bf16: neither holds the other's values.
     Value wide = make<arith::ExtFOp>(withElement(builder.getF32Type()), x);
-    return make<arith::TruncFOp>(target, wide);
+    return emitRound(builder, loc, wide, to);
   }
   if (fromFloat) {
     if (toBool)
@@ -325,7 +356,7 @@ Value Functions::convert(Value x, Type from, Type to) {
   if (toFloat) {
     Type compute = isNarrowFloat(to) ? withElement(builder.getF32Type()) : target;
     Value value = fromUnsigned ? make<arith::UIToFPOp>(compute, x) : make<arith::SIToFPOp>(compute, x);
-    return compute == target ? value : make<arith::TruncFOp>(target, value);
+    return compute == target ? value : emitRound(builder, loc, value, to);
   }
   if (toBool)
     return cmp(arith::CmpIPredicate::ne, x, integer(0));
@@ -372,6 +403,6 @@ Value lumen::emitScalarFunction(OpBuilder &builder, Location loc, Operation *op,
           })
           .Default([](Operation *) -> Value { llvm_unreachable("not an elementwise operation"); });
   if (isNarrowFloat(to))
-    result = builder.createOrFold<arith::TruncFOp>(loc, changeElement(result, to), result);
+    result = emitRound(builder, loc, result, to);
   return result;
 }

@@ -20,6 +20,12 @@ static KernelBuilder builderFor(Operation *root) {
     return buildContraction;
   case Family::Convolution:
     return buildConvolution;
+  case Family::Window:
+    return buildWindow;
+  case Family::Reduction:
+    return buildReduction;
+  case Family::Normalization:
+    return buildNormalization;
   default:
     return nullptr;
   }

@@ -4,6 +4,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+using namespace lumen;
 using namespace lumen::test;
 using llvm::formatv;
 
@@ -23,6 +24,281 @@ TEST_P(ElementwiseTest, AddsRaggedRows) {
         %2 = lumen.unary <relu> %1 : tensor<3x{0}xf32> -> tensor<3x{0}xf32>
         dispatch.yield %2 : tensor<3x{0}xf32>
       })", size).str());
+}
+
+TEST_P(ElementwiseTest, ComputesEveryFloatFunction) {
+  struct Row {
+    const char *kind;
+    double low, high;
+  };
+  for (Row row : {Row{"abs", -4, 4}, Row{"neg", -4, 4}, Row{"sign", -4, 4}, Row{"relu", -4, 4},
+                  Row{"reciprocal", 0.1, 4}, Row{"sqrt", 0, 4}, Row{"rsqrt", 0.1, 4},
+                  Row{"exp", -80, 80}, Row{"log", 1e-30, 4}, Row{"log1p", -0.99, 4},
+                  Row{"expm1", -4, 4}, Row{"tanh", -10, 10}, Row{"sigmoid", -100, 100},
+                  Row{"erf", -4, 4}, Row{"sin", -1000, 1000}, Row{"cos", -1000, 1000},
+                  Row{"tan", -1, 1}, Row{"asin", -1, 1}, Row{"acos", -1, 1}, Row{"atan", -9, 9},
+                  Row{"sinh", -9, 9}, Row{"cosh", -9, 9}, Row{"asinh", -9, 9}, Row{"acosh", 1, 9},
+                  Row{"atanh", -0.99, 0.99}, Row{"floor", -9, 9}, Row{"ceil", -9, 9},
+                  Row{"roundeven", -9, 9}})
+    for (const char *type : {"f32", "f64"}) {
+      CheckOptions options;
+      options.relative = type[1] == '3' ? 2e-6 : 1e-13;
+      options.absolute = options.relative / 10;
+      options.fill = [&](unsigned, mlir::Type, std::mt19937 &random) -> Number {
+        return std::uniform_real_distribution<double>(row.low, row.high)(random);
+      };
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<1019x{1}>) -> tensor<1019x{1}> {{
+          %0 = lumen.unary <{0}> %x : tensor<1019x{1}> -> tensor<1019x{1}>
+          dispatch.yield %0 : tensor<1019x{1}>
+        })", row.kind, type).str(), options);
+    }
+}
+
+TEST_P(ElementwiseTest, KeepsSpecialFloats) {
+  const double inf = INFINITY, values[] = {0.0, -0.0, 1.0, -1.0, inf, -inf, NAN, 88.0, -88.0, 1e38, -1e38};
+  CheckOptions options;
+  unsigned next = 0;
+  options.fill = [&](unsigned, mlir::Type, std::mt19937 &) -> Number { return values[next++ % 11]; };
+  for (const char *kind : {"abs", "neg", "sign", "relu", "exp", "log", "tanh", "sigmoid", "erf",
+                           "sqrt", "floor", "roundeven"}) {
+    next = 0;
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<11xf32>) -> tensor<11xf32> {{
+        %0 = lumen.unary <{0}> %x : tensor<11xf32> -> tensor<11xf32>
+        dispatch.yield %0 : tensor<11xf32>
+      })", kind).str(), options);
+  }
+  for (const char *kind : {"isnan", "isinf"}) {
+    next = 0;
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<11xf16>) -> tensor<11xi1> {{
+        %0 = lumen.unary <{0}> %x : tensor<11xf16> -> tensor<11xi1>
+        dispatch.yield %0 : tensor<11xi1>
+      })", kind).str(), options);
+  }
+}
+
+TEST_P(ElementwiseTest, ComputesBinaryFunctionsOfEveryType) {
+  for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
+    for (const char *kind : {"add", "sub", "mul", "div", "max", "min", "pow", "rem", "mod", "and",
+                             "or", "xor", "shiftleft", "shiftright"}) {
+      llvm::StringRef name(kind);
+      bool isFloat = type[0] == 'f' || type[0] == 'b';
+      bool isInteger = llvm::StringRef("and or xor shiftleft shiftright").contains(name) && name != "add";
+      if (isFloat && isInteger)
+        continue;
+      CheckOptions options;
+      options.relative = options.absolute = type[1] == '1' || type[0] == 'b' ? 0.02 : 2e-5;
+      options.fill = [&](unsigned input, mlir::Type element, std::mt19937 &random) -> Number {
+        if (!isFloat) {
+          // Extremes, zeros and small numbers.
+          int64_t picks[] = {0, 1, 2, 3, 7, 100};
+          Number value = picks[random() % 6];
+          unsigned width = element.getIntOrFloatBitWidth();
+          if (element.isUnsignedInteger())
+            return random() % 5 ? value : std::ldexp(Number(1), width) - 1;
+          value = random() % 2 ? value : -value;
+          return random() % 5 ? value : -std::ldexp(Number(1), width - 1);
+        }
+        double value = std::uniform_real_distribution<double>(0.5, 4)(random);
+        bool positive = name == "pow" || name == "div" || (type[1] == '1' || type[0] == 'b');
+        return positive || random() % 2 ? value : -value;
+      };
+      // The remainder of a rounded quotient jumps; narrow types would need exact inputs.
+      if ((name == "rem" || name == "mod" || name == "pow") && (type[1] == '1' || type[0] == 'b') && isFloat)
+        continue;
+      check(formatv(R"(
+        dispatch.kernel @k(%a: tensor<203x{1}>, %b: tensor<203x{1}>) -> tensor<203x{1}> {{
+          %0 = lumen.binary <{0}> %a, %b : tensor<203x{1}>
+          dispatch.yield %0 : tensor<203x{1}>
+        })", kind, type).str(), options);
+    }
+}
+
+TEST_P(ElementwiseTest, ComparesAndSelects) {
+  for (const char *type : {"f32", "i8", "ui8", "i64", "ui64"})
+    for (const char *kind : {"eq", "ne", "lt", "le", "gt", "ge"})
+      check(formatv(R"(
+        dispatch.kernel @k(%a: tensor<77x{1}>, %b: tensor<77x{1}>) -> (tensor<77xi1>, tensor<77x{1}>) {{
+          %0 = lumen.compare <{0}> %a, %b : tensor<77x{1}> -> tensor<77xi1>
+          %1 = lumen.select %0, %a, %b : tensor<77xi1>, tensor<77x{1}>
+          %2 = lumen.unary <not> %0 : tensor<77xi1> -> tensor<77xi1>
+          dispatch.yield %2, %1 : tensor<77xi1>, tensor<77x{1}>
+        })", kind, type).str());
+}
+
+TEST_P(ElementwiseTest, ConvertsBetweenAllTypes) {
+  const char *types[] = {"f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"};
+  for (const char *from : types)
+    for (const char *to : types) {
+      if (from == to)
+        continue;
+      CheckOptions options;
+      options.fill = [&](unsigned, mlir::Type element, std::mt19937 &random) -> Number {
+        if (element.isInteger(1))
+          return random() % 2;
+        Number value = static_cast<int64_t>(random() % 2000) - 1000;
+        if (llvm::isa<mlir::FloatType>(element))
+          return random() % 8 == 0 ? NAN : random() % 8 == 0 ? value * 1e10L : value / 8;
+        return roundTo(element, value);
+      };
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<67x{0}>) -> tensor<67x{1}> {{
+          %0 = lumen.convert %x : tensor<67x{0}> -> tensor<67x{1}>
+          dispatch.yield %0 : tensor<67x{1}>
+        })", from, to).str(), options);
+    }
+}
+
+TEST_P(ElementwiseTest, RespectsStrides) {
+  check(R"(
+    dispatch.kernel @k(%a: tensor<3x5x19xf32> {dispatch.strides = array<i64: 160, 24, 1>},
+                       %b: tensor<3x5x19xf32> {dispatch.strides = array<i64: 1, 3, 15>})
+        -> (tensor<3x5x19xf32> {dispatch.strides = array<i64: 200, 40, 2>}) {
+      %0 = lumen.binary <mul> %a, %b : tensor<3x5x19xf32>
+      dispatch.yield %0 : tensor<3x5x19xf32>
+    })");
+}
+
+TEST_P(ElementwiseTest, ReadsConstantsAndIndices) {
+  check(R"(
+    dispatch.kernel @k(%a: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x3xi1>) {
+      %0 = lumen.constant dense<[1.0, 2.5, -3.0]> : tensor<3xf32>
+      %1 = lumen.broadcast %0 [1] : tensor<3xf32> -> tensor<4x3xf32>
+      %2 = lumen.binary <mul> %a, %1 : tensor<4x3xf32>
+      %3 = lumen.iota {axis = 0 : i64} : tensor<4x3xi64>
+      %4 = lumen.iota {axis = 1 : i64} : tensor<4x3xi64>
+      %5 = lumen.binary <sub> %3, %4 : tensor<4x3xi64>
+      %6 = lumen.constant dense<[true, false, true]> : tensor<3xi1>
+      %7 = lumen.broadcast %6 [1] : tensor<3xi1> -> tensor<4x3xi1>
+      dispatch.yield %2, %5, %7 : tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x3xi1>
+    })");
+}
+
+TEST_P(ElementwiseTest, ComputesScalars) {
+  check(R"(
+    dispatch.kernel @k(%a: tensor<f32>, %b: tensor<1x1xf32>) -> (tensor<f32>, tensor<1x1xf32>) {
+      %0 = lumen.unary <exp> %a : tensor<f32> -> tensor<f32>
+      %1 = lumen.unary <neg> %b : tensor<1x1xf32> -> tensor<1x1xf32>
+      dispatch.yield %0, %1 : tensor<f32>, tensor<1x1xf32>
+    })");
+}
+
+LUMEN_KERNEL_TEST(MovementTest);
+
+TEST_P(MovementTest, Transposes) {
+  for (const char *type : {"f32", "i8", "f64", "i1"})
+    for (int size : {1, 3, 8, 16, 17, 40}) {
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<2x{0}x37x{1}>) -> tensor<2x37x{0}x{1}> {{
+          %0 = lumen.transpose %x [0, 2, 1] : tensor<2x{0}x37x{1}> -> tensor<2x37x{0}x{1}>
+          dispatch.yield %0 : tensor<2x37x{0}x{1}>
+        })", size, type).str());
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<2x37x{0}x{1}>) -> tensor<{0}x37x2x{1}> {{
+          %0 = lumen.transpose %x [2, 1, 0] : tensor<2x37x{0}x{1}> -> tensor<{0}x37x2x{1}>
+          dispatch.yield %0 : tensor<{0}x37x2x{1}>
+        })", size, type).str());
+    }
+}
+
+TEST_P(MovementTest, Reshapes) {
+  check(R"(
+    dispatch.kernel @k(%x: tensor<6x35xf32> {dispatch.strides = array<i64: 40, 1>}) -> tensor<14x15xf32> {
+      %0 = lumen.reshape %x : tensor<6x35xf32> -> tensor<14x15xf32>
+      %1 = lumen.unary <neg> %0 : tensor<14x15xf32> -> tensor<14x15xf32>
+      dispatch.yield %1 : tensor<14x15xf32>
+    })");
+  // A channel shuffle: split, swap, merge.
+  for (int part : {8, 17, 64})
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<2x5x{0}xf32>) -> tensor<2x5x{0}xf32> {{
+        %0 = lumen.reshape %x : tensor<2x5x{0}xf32> -> tensor<2x5x3x{1}xf32>
+        %1 = lumen.transpose %0 [0, 1, 3, 2] : tensor<2x5x3x{1}xf32> -> tensor<2x5x{1}x3xf32>
+        %2 = lumen.reshape %1 : tensor<2x5x{1}x3xf32> -> tensor<2x5x{0}xf32>
+        %3 = lumen.unary <relu> %2 : tensor<2x5x{0}xf32> -> tensor<2x5x{0}xf32>
+        dispatch.yield %3 : tensor<2x5x{0}xf32>
+      })", 3 * part, part).str());
+}
+
+TEST_P(MovementTest, Slices) {
+  check(R"(
+    dispatch.kernel @k(%x: tensor<9x50xf32>) -> tensor<4x21xf32> {
+      %0 = lumen.slice %x [8, 3] [-2, 2] : tensor<9x50xf32> -> tensor<4x21xf32>
+      dispatch.yield %0 : tensor<4x21xf32>
+    })");
+  check(R"(
+    dispatch.kernel @k(%x: tensor<9x50xf32>) -> tensor<9x40xf32> {
+      %0 = lumen.slice %x [0, 49] [1, -1] : tensor<9x50xf32> -> tensor<9x40xf32>
+      dispatch.yield %0 : tensor<9x40xf32>
+    })");
+}
+
+TEST_P(MovementTest, Concatenates) {
+  for (int axis : {0, 1}) {
+    std::string b = axis ? "6x17" : "4x33", c = axis ? "6x0" : "0x33", r = axis ? "6x50" : "10x33";
+    check(formatv(R"(
+      dispatch.kernel @k(%a: tensor<6x33xf32>, %b: tensor<{1}xf32>, %c: tensor<{2}xf32>) -> tensor<{3}xf32> {{
+        %n = lumen.unary <neg> %b : tensor<{1}xf32> -> tensor<{1}xf32>
+        %0 = lumen.concat %a, %n, %c {{axis = {0} : i64} : tensor<6x33xf32>, tensor<{1}xf32>, tensor<{2}xf32> -> tensor<{3}xf32>
+        %1 = lumen.unary <relu> %0 : tensor<{3}xf32> -> tensor<{3}xf32>
+        dispatch.yield %1 : tensor<{3}xf32>
+      })", axis, b, c, r).str());
+    // Behind another movement the index is not the space's own.
+    std::string t = axis ? "50x6" : "33x10";
+    check(formatv(R"(
+      dispatch.kernel @k(%a: tensor<6x33xf32>, %b: tensor<{1}xf32>) -> tensor<{2}xf32> {{
+        %0 = lumen.concat %a, %b {{axis = {0} : i64} : tensor<6x33xf32>, tensor<{1}xf32> -> tensor<{3}xf32>
+        %1 = lumen.transpose %0 [1, 0] : tensor<{3}xf32> -> tensor<{2}xf32>
+        dispatch.yield %1 : tensor<{2}xf32>
+      })", axis, b, t, r).str());
+  }
+}
+
+TEST_P(MovementTest, PadsInEveryWay) {
+  for (const char *kind : {"constant", "edge", "reflect", "wrap"})
+    for (const char *type : {"f32", "ui8"})
+      for (const char *amounts : {"[2, 3] [1, 4] 8x26", "[0, 5] [0, 0] 5x24", "[1, -2] [0, 7] 6x24"}) {
+        llvm::SmallVector<llvm::StringRef> parts;
+        llvm::StringRef(amounts).rsplit(' ');
+        auto [pads, shape] = llvm::StringRef(amounts).rsplit(' ');
+        check(formatv(R"(
+          dispatch.kernel @k(%x: tensor<5x19x{1}>, %v: tensor<{1}>) -> tensor<{3}x{1}> {{
+            %0 = lumen.pad <{0}> %x, %v {2} : tensor<5x19x{1}>, tensor<{1}> -> tensor<{3}x{1}>
+            dispatch.yield %0 : tensor<{3}x{1}>
+          })", kind, type, pads, shape).str());
+      }
+}
+
+TEST_P(MovementTest, Gathers) {
+  CheckOptions options;
+  // Also from the end, and outside of the dimension.
+  options.fill = [](unsigned input, mlir::Type type, std::mt19937 &random) -> Number {
+    if (type.isInteger(8))
+      return random() % 100;
+    if (type.isSignlessInteger())
+      return static_cast<Number>(random() % 41) - 20;
+    return std::uniform_real_distribution<double>(-4, 4)(random);
+  };
+  for (const char *type : {"f32", "i8"})
+    for (const char *index : {"i32", "i64"}) {
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<13x64x{0}>, %i: tensor<3x7x{1}>) -> tensor<3x7x64x{0}> {{
+          %0 = lumen.gather %x, %i {{axis = 0 : i64} : tensor<13x64x{0}>, tensor<3x7x{1}> -> tensor<3x7x64x{0}>
+          dispatch.yield %0 : tensor<3x7x64x{0}>
+        })", type, index).str(), options);
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<5x13x{0}>, %i: tensor<40x{1}>) -> tensor<5x40x{0}> {{
+          %0 = lumen.gather %x, %i {{axis = 1 : i64} : tensor<5x13x{0}>, tensor<40x{1}> -> tensor<5x40x{0}>
+          dispatch.yield %0 : tensor<5x40x{0}>
+        })", type, index).str(), options);
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<5x13x{0}>, %i: tensor<{1}>) -> tensor<5x{0}> {{
+          %0 = lumen.gather %x, %i {{axis = 1 : i64} : tensor<5x13x{0}>, tensor<{1}> -> tensor<5x{0}>
+          dispatch.yield %0 : tensor<5x{0}>
+        })", type, index).str(), options);
+    }
 }
 
 } // namespace

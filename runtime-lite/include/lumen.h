@@ -68,18 +68,38 @@ typedef struct lumen_status {
 
 /* The values are those of ONNX TensorProto.DataType. */
 typedef enum lumen_dtype {
-  LUMEN_F32 = 1, LUMEN_U8 = 2, LUMEN_I8 = 3, LUMEN_U16 = 4, LUMEN_I16 = 5,
-  LUMEN_I32 = 6, LUMEN_I64 = 7, LUMEN_STRING = 8, LUMEN_BOOL = 9, LUMEN_F16 = 10,
-  LUMEN_F64 = 11, LUMEN_U32 = 12, LUMEN_U64 = 13, LUMEN_C64 = 14, LUMEN_C128 = 15,
-  LUMEN_BF16 = 16, LUMEN_F8E4M3FN = 17, LUMEN_F8E4M3FNUZ = 18, LUMEN_F8E5M2 = 19,
-  LUMEN_F8E5M2FNUZ = 20, LUMEN_U4 = 21, LUMEN_I4 = 22, LUMEN_F4E2M1 = 23,
-  LUMEN_F8E8M0 = 24, LUMEN_U2 = 25, LUMEN_I2 = 26
+  LUMEN_F32 = 1,
+  LUMEN_U8 = 2,
+  LUMEN_I8 = 3,
+  LUMEN_U16 = 4,
+  LUMEN_I16 = 5,
+  LUMEN_I32 = 6,
+  LUMEN_I64 = 7,
+  LUMEN_STRING = 8,
+  LUMEN_BOOL = 9,
+  LUMEN_F16 = 10,
+  LUMEN_F64 = 11,
+  LUMEN_U32 = 12,
+  LUMEN_U64 = 13,
+  LUMEN_C64 = 14,
+  LUMEN_C128 = 15,
+  LUMEN_BF16 = 16,
+  LUMEN_F8E4M3FN = 17,
+  LUMEN_F8E4M3FNUZ = 18,
+  LUMEN_F8E5M2 = 19,
+  LUMEN_F8E5M2FNUZ = 20,
+  LUMEN_U4 = 21,
+  LUMEN_I4 = 22,
+  LUMEN_F4E2M1 = 23,
+  LUMEN_F8E8M0 = 24,
+  LUMEN_U2 = 25,
+  LUMEN_I2 = 26
 } lumen_dtype;
 
 /* DLDataType of DLPack. */
 typedef struct lumen_dl_dtype {
-  uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 10.. small floats */
-  uint8_t bits; /* of one element; elements of less than 8 bits are packed, low bits first */
+  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 10.. small floats */
+  uint8_t bits;   /* of one element; elements of less than 8 bits are packed, low bits first */
   uint16_t lanes; /* 1 */
 } lumen_dl_dtype;
 
@@ -185,22 +205,22 @@ typedef struct lumen_value_info {
 
 typedef struct lumen_model_info {
   const char *name, *producer, *source_hash;
-  const char *device;            /* name of the device it runs on */
-  const char *level;             /* most demanding kernel level in use, "" without kernels */
-  uint32_t num_levels;           /* kernel levels in the file, see lumen_level() */
+  const char *device;  /* name of the device it runs on */
+  const char *level;   /* most demanding kernel level in use, "" without kernels */
+  uint32_t num_levels; /* kernel levels in the file, see lumen_level() */
   uint32_t num_kernels, num_launches;
-  uint32_t num_workers;          /* of the model's executor */
-  uint64_t arena_size;           /* per context; 0 where it depends on the inputs' shapes */
-  uint64_t arena_lower_bound;    /* no plan can need less */
+  uint32_t num_workers;           /* of the model's executor */
+  uint64_t arena_size;            /* per context; 0 where it depends on the inputs' shapes */
+  uint64_t arena_lower_bound;     /* no plan can need less */
   uint64_t bytes_without_sharing; /* of all buffers of the arena, side by side */
-  uint64_t scratch_size;         /* per worker and context */
+  uint64_t scratch_size;          /* per worker and context */
   uint64_t weights_size;
-  uint64_t init_size;            /* derived from the weights at open */
+  uint64_t init_size; /* derived from the weights at open */
 } lumen_model_info;
 
 typedef struct lumen_level_info {
   const char *name;
-  uint32_t available; /* this machine can run it */
+  uint32_t available;   /* this machine can run it */
   uint32_t num_kernels; /* kernels of the open model that use it */
 } lumen_level_info;
 
@@ -308,10 +328,10 @@ struct lumen_api {
 /* The DLPack form of a type; bits is 0 for strings and unknown types. */
 static inline lumen_dl_dtype lumen_dl_dtype_of(uint32_t dtype) {
   static const lumen_dl_dtype table[] = {
-      {0, 0, 0},  {2, 32, 1}, {1, 8, 1},   {0, 8, 1},  {1, 16, 1}, {0, 16, 1}, {0, 32, 1},
-      {0, 64, 1}, {0, 0, 0},  {6, 8, 1},   {2, 16, 1}, {2, 64, 1}, {1, 32, 1}, {1, 64, 1},
+      {0, 0, 0},  {2, 32, 1},  {1, 8, 1},  {0, 8, 1},  {1, 16, 1}, {0, 16, 1}, {0, 32, 1},
+      {0, 64, 1}, {0, 0, 0},   {6, 8, 1},  {2, 16, 1}, {2, 64, 1}, {1, 32, 1}, {1, 64, 1},
       {5, 64, 1}, {5, 128, 1}, {4, 16, 1}, {10, 8, 1}, {11, 8, 1}, {12, 8, 1}, {13, 8, 1},
-      {1, 4, 1},  {0, 4, 1},  {17, 4, 1},  {14, 8, 1}, {1, 2, 1},  {0, 2, 1}};
+      {1, 4, 1},  {0, 4, 1},   {17, 4, 1}, {14, 8, 1}, {1, 2, 1},  {0, 2, 1}};
   return table[dtype < sizeof(table) / sizeof(table[0]) ? dtype : 0];
 }
 
@@ -395,8 +415,7 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
   library->module = NULL;
   /* A bare name would be searched for in the system's library folders. */
   char buffer[4096];
-  if (!strchr(path, '/') && (size_t)snprintf(buffer, sizeof(buffer), "./%s", path) <
-                                sizeof(buffer))
+  if (!strchr(path, '/') && (size_t)snprintf(buffer, sizeof(buffer), "./%s", path) < sizeof(buffer))
     library->handle = dlopen(buffer, RTLD_NOW | RTLD_LOCAL);
   else
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -432,7 +451,8 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
     dlclose(library->handle);
     library->handle = NULL;
     library->module = NULL;
-    return lumen_detail_fail(status, address ? LUMEN_ERROR_VERSION : LUMEN_ERROR_INVALID_ARGUMENT, path, error);
+    return lumen_detail_fail(status, address ? LUMEN_ERROR_VERSION : LUMEN_ERROR_INVALID_ARGUMENT,
+                             path, error);
   }
   return LUMEN_OK;
 }
@@ -579,9 +599,9 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
 /* Computes all outputs. Inputs and outputs are in the model's order and all are
  * given. Inputs are row-major and in host memory, of any alignment. An output
  * whose data is NULL, or what the last run left there, is the context's until
- * its next run; else it is written into the caller's memory of `capacity` bytes. Type, shape (the context's) and
- * strides of the outputs are filled. Allocates nothing where shapes are fixed.
- * After an error the outputs are undefined, and the context can go on. */
+ * its next run; else it is written into the caller's memory of `capacity` bytes. Type, shape (the
+ * context's) and strides of the outputs are filled. Allocates nothing where shapes are fixed. After
+ * an error the outputs are undefined, and the context can go on. */
 static inline int lumen_run(lumen_context *context, const lumen_value *inputs, uint32_t num_inputs,
                             lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   return context->api->run(context, inputs, num_inputs, outputs, num_outputs, status);

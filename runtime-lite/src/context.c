@@ -17,7 +17,7 @@ void *lumen_context_release_impl(lumen_context *base) {
   free(context->output_exact);
   free(context->inputs);
   free(context->outputs);
-  free(context->owned_outputs);
+  free(context->handed_out);
   free(context->profile);
   free(context);
   return lumen_model_release_impl(&model->base);
@@ -64,9 +64,9 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   context->output_exact = lumen_allocate(abi->num_outputs * sizeof(bool));
   context->inputs = lumen_allocate(abi->num_inputs * sizeof(void *));
   context->outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
-  context->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  context->handed_out = lumen_allocate(abi->num_outputs * sizeof(void *));
   if (!context->output_dims || !context->output_bounds || !context->output_exact ||
-      !context->inputs || !context->outputs || !context->owned_outputs)
+      !context->inputs || !context->outputs || !context->handed_out)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code)
     code = lumen_plan_create(context, status);
@@ -102,11 +102,18 @@ int lumen_output_shapes_impl(lumen_context *base, const lumen_value *inputs, uin
   return LUMEN_OK;
 }
 
+/* Whether the context shall place this output. */
+static bool is_contexts(const context *context, uint32_t index, const lumen_tensor *output) {
+  return !output->data || output->data == context->handed_out[index];
+}
+
 static void describe_outputs(context *context, lumen_value *outputs) {
   const lumen_abi_model *abi = context->model->abi;
   int64_t *dims = context->output_dims;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     lumen_tensor *tensor = &outputs[i].u.tensor;
+    if (is_contexts(context, i, tensor))
+      context->handed_out[i] = context->outputs[i];
     tensor->data = context->outputs[i];
     tensor->byte_offset = 0;
     tensor->device = (lumen_dl_device){1, 0};
@@ -134,8 +141,8 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
   }
   for (uint32_t i = 0; i < num_outputs; ++i) {
     const lumen_tensor *tensor = &outputs[i].u.tensor;
-    bool owned = !tensor->data || tensor->data == context->owned_outputs[i];
-    context->outputs[i] = owned ? NULL : (char *)tensor->data + tensor->byte_offset;
+    context->outputs[i] =
+        is_contexts(context, i, tensor) ? NULL : (char *)tensor->data + tensor->byte_offset;
   }
   code = context->model->driver->run(context, status);
   if (!code)

@@ -31,7 +31,8 @@ typedef struct cpu_context {
   void **args;           /* like abi->arg_buffers */
   uint32_t *varying;     /* positions in args of inputs and outputs */
   uint32_t num_varying;
-  uint64_t *owned_capacity; /* of context->owned_outputs */
+  void **owned_outputs; /* memory of outputs that the caller does not bring */
+  uint64_t *owned_capacity;
   lumen_heap heap;
   void **heap_values;   /* by buffer, where the model has a schedule of its own */
   lumen_status *status; /* of the run that goes on */
@@ -334,14 +335,15 @@ static void cpu_context_close(context *context) {
   uint64_t used = state->scratch_size + (state->arena_owned ? state->arena_capacity : 0);
   for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
     used += state->owned_capacity ? state->owned_capacity[i] : 0;
-    free(context->owned_outputs[i]);
-    context->owned_outputs[i] = NULL;
+    if (state->owned_outputs)
+      free(state->owned_outputs[i]);
   }
   atomic_fetch_sub(&context->model->memory_used, used);
   free(state->arena_owned);
   free(state->scratch);
   free(state->args);
   free(state->varying);
+  free(state->owned_outputs);
   free(state->owned_capacity);
   free(state->heap_values);
   lumen_heap_free(&state->heap);
@@ -385,13 +387,13 @@ static int fit_outputs(context *context, cpu_context *state, lumen_status *statu
     uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
     bounds += info->rank > 0 ? info->rank : 0;
     /* One without a bound lies in the heap, once the run has made it. */
-    if (bytes == UINT64_MAX || (context->owned_outputs[i] && bytes <= state->owned_capacity[i]))
+    if (bytes == UINT64_MAX || (state->owned_outputs[i] && bytes <= state->owned_capacity[i]))
       continue;
-    free(context->owned_outputs[i]);
+    free(state->owned_outputs[i]);
     atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[i]);
     state->owned_capacity[i] = 0;
-    context->owned_outputs[i] = lumen_allocate_large(bytes);
-    if (!context->owned_outputs[i])
+    state->owned_outputs[i] = lumen_allocate_large(bytes);
+    if (!state->owned_outputs[i])
       return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
                         "output '%s': no memory for its %llu bytes", info->name,
                         (unsigned long long)bytes);
@@ -472,11 +474,12 @@ static int cpu_context_open(context *context, lumen_status *status) {
     atomic_fetch_add(&context->model->memory_used, state->scratch_size);
     state->args = lumen_allocate(device->num_args * sizeof(void *));
     state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
+    state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
     state->heap_values = lumen_allocate(abi->schedule ? abi->num_buffers * sizeof(void *) : 0);
   }
-  if (!state || !state->scratch || !state->args || !state->varying || !state->owned_capacity ||
-      !state->heap_values)
+  if (!state || !state->scratch || !state->args || !state->varying || !state->owned_outputs ||
+      !state->owned_capacity || !state->heap_values)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code && context->plan_id)
     code = follow_plan(context, status);
@@ -573,7 +576,7 @@ static int cpu_run(context *context, lumen_status *status) {
   }
   for (uint32_t i = 0; i < abi->num_outputs; ++i)
     if (!context->outputs[i])
-      context->outputs[i] = context->owned_outputs[i];
+      context->outputs[i] = state->owned_outputs[i];
   for (uint32_t i = 0; i < state->num_varying; ++i)
     state->args[state->varying[i]] =
         address_of(context, state, abi->arg_buffers[state->varying[i]]);

@@ -46,14 +46,15 @@ typedef struct context {
   uint64_t plan_id; /* 0: none. Differs from the last one where the plan does. */
   lumen_abi_buffer *planned_buffers;
   int64_t *planned_sizes;
-  int64_t *input_dims; /* what the plan was made for */
+  int64_t *input_dims;    /* what the plan was made for */
   int64_t *output_dims;   /* all outputs' in order: the bounds until the run knows better */
   int64_t *output_bounds; /* what memory is sized for; -1: no bound */
   bool *output_exact;     /* per output: dims follow from the inputs' */
   /* Of the run that goes on: where each input is and each output goes. An
    * output the caller does not bring is NULL until the driver places it. */
   void **inputs, **outputs;
-  void **owned_outputs; /* where the driver placed those that are the context's */
+  void *
+      *handed_out; /* by the last runs: an output that comes back with it is the context's again */
   lumen_profile_entry *profile; /* one per launch, NULL: not enabled */
 } context;
 

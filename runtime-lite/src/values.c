@@ -192,7 +192,7 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
     uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
     bounds += info->rank > 0 ? info->rank : 0;
     const lumen_tensor *tensor = &outputs[i].u.tensor;
-    if (!tensor->data || tensor->data == context->owned_outputs[i])
+    if (!tensor->data || tensor->data == context->handed_out[i])
       continue;
     if (tensor->device.type > 1)
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,

@@ -195,7 +195,8 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
     lumen_model_info info;
     lumen_model_get_info(model, &info);
     out << info.name << ", made by " << info.producer << " from " << info.source_hash << '\n';
-    out << "device   " << info.device << ", " << info.num_workers << " threads\n";
+    out << "device   " << info.device << ", " << info.num_workers
+        << (info.num_workers == 1 ? " thread\n" : " threads\n");
     out << "kernels  " << info.num_kernels << " in " << info.num_launches << " launches";
     lumen_level_info level;
     for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
@@ -305,9 +306,11 @@ json::Object benchJson(const BenchResult &bench) {
 }
 
 void printBench(raw_ostream &out, const BenchResult &bench) {
-  out << bench.milliseconds.size() << " runs: median " << fixed(bench.quantile(0.5), 3)
-      << " ms, min " << fixed(bench.quantile(0), 3) << " ms, p90 " << fixed(bench.quantile(0.9), 3)
-      << " ms\n";
+  // Microseconds count in small models.
+  int digits = bench.quantile(0.5) < 1 ? 5 : 3;
+  out << bench.milliseconds.size() << " runs: median " << fixed(bench.quantile(0.5), digits)
+      << " ms, min " << fixed(bench.quantile(0), digits) << " ms, p90 "
+      << fixed(bench.quantile(0.9), digits) << " ms\n";
 }
 
 json::Array profileJson(ArrayRef<lumen_profile_entry> entries) {
@@ -332,11 +335,11 @@ void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries) {
   Table table({"ms", "share", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
   for (const lumen_profile_entry &entry : entries) {
     double mean = ratio(entry.total_ns, entry.count);
-    table.add({fixed(mean * 1e-6, 4), fixed(100 * ratio(entry.total_ns, total), 1) + "%",
+    table.add({fixed(mean * 1e-6, 5), fixed(100 * ratio(entry.total_ns, total), 1) + "%",
                fixed(ratio(entry.flops, mean), 1), fixed(ratio(entry.bytes, mean), 1), entry.level,
                entry.kernel, entry.nodes});
   }
-  table.add({fixed(total / runs * 1e-6, 4), "100.0%", "", "", "", "all", ""});
+  table.add({fixed(total / runs * 1e-6, 5), "100.0%", "", "", "", "all", ""});
   table.print(out);
 }
 

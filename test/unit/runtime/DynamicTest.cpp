@@ -271,10 +271,10 @@ protected:
 };
 
 TEST_F(ScheduleTest, SizeOnlyTheRunKnows) {
+  lumen_value out = {};
   for (int found : {1, 50, 7}) {
     for (int i = 0; i < FindModel::n; ++i)
       x[i] = i < found ? 1 : -1;
-    lumen_value out = {};
     ASSERT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK) << status.message;
     ASSERT_EQ(out.u.tensor.shape[0], found);
     for (int64_t i = 0; i < found; ++i)

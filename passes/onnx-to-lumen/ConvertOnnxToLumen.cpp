@@ -288,6 +288,23 @@ void GraphConverter::convert(Operation &op) {
     return noteUnsupported(&op, "", "sparse initializer");
 }
 
+/// "4x?xf32"; of an unranked type only the element's.
+static std::string tensorText(TensorType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (type.hasRank())
+    for (int64_t size : type.getShape()) {
+      if (ShapedType::isDynamic(size))
+        os << "?x";
+      else
+        os << size << "x";
+    }
+  os << type.getElementType();
+  return text;
+}
+
+/// The file's own idea of an output is a hint: it is not needed, but if it is
+/// wrong, one of the two programs that made the file misunderstood the other.
 void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTensorType actual) {
   auto tensor = dyn_cast<TensorType>(declared);
   if (!tensor)
@@ -297,16 +314,11 @@ void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTens
     agrees &= ranked.getRank() == actual.getRank();
     for (auto [a, b] : llvm::zip(ranked.getShape(), actual.getShape()))
       agrees &= ShapedType::isDynamic(a) || a == b;
-    if (!agrees)
-      emitWarning(function.getLoc())
-          << "output '" << nameOf(function.getResultAttrDict(index)) << "' is "
-          << shapeText(actual.getShape()) << " x " << actual.getElementType()
-          << ", but the model declares " << ranked;
-  } else if (!agrees) {
-    emitWarning(function.getLoc())
-        << "output '" << nameOf(function.getResultAttrDict(index)) << "' has element type "
-        << actual.getElementType() << ", but the model declares " << tensor.getElementType();
   }
+  if (!agrees)
+    emitWarning(function.getLoc())
+        << "output '" << nameOf(function.getResultAttrDict(index)) << "' is " << tensorText(actual)
+        << ", but the model declares " << tensorText(tensor);
 }
 
 LogicalResult GraphConverter::finish(onnx::ReturnOp op) {

@@ -1,0 +1,65 @@
+// Every operation is read as it was printed.
+// RUN: lumen-opt %s | lumen-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: tensor<8xf32>, %c: tensor<8xi1>) {
+  // CHECK: lumen.constant dense<1.000000e+00> : tensor<4xf32>
+  %0 = lumen.constant dense<1.0> : tensor<4xf32>
+  // CHECK: lumen.constant #lumen.blob<3, 0, 64> : tensor<4x4xf32>
+  %1 = lumen.constant #lumen.blob<3, 0, 64> : tensor<4x4xf32>
+  // CHECK: lumen.unary <roundeven> %arg0 : tensor<8xf32> -> tensor<8xf32>
+  %2 = lumen.unary <roundeven> %x : tensor<8xf32> -> tensor<8xf32>
+  // CHECK: lumen.unary <isnan> %arg0 : tensor<8xf32> -> tensor<8xi1>
+  %3 = lumen.unary <isnan> %x : tensor<8xf32> -> tensor<8xi1>
+  // CHECK: lumen.binary <add> %arg0, %arg0 : tensor<8xf32>
+  %4 = lumen.binary <add> %x, %x : tensor<8xf32>
+  // CHECK: lumen.compare <ge> %arg0, %arg0 : tensor<8xf32> -> tensor<8xi1>
+  %5 = lumen.compare <ge> %x, %x : tensor<8xf32> -> tensor<8xi1>
+  // CHECK: lumen.select %arg1, %arg0, %arg0 : tensor<8xi1>, tensor<8xf32>
+  %6 = lumen.select %c, %x, %x : tensor<8xi1>, tensor<8xf32>
+  // CHECK: lumen.convert %arg0 : tensor<8xf32> -> tensor<8xui8>
+  %7 = lumen.convert %x : tensor<8xf32> -> tensor<8xui8>
+  // CHECK: lumen.broadcast %arg0 [1] : tensor<8xf32> -> tensor<2x8x3xf32>
+  %8 = lumen.broadcast %x [1] : tensor<8xf32> -> tensor<2x8x3xf32>
+  // CHECK: lumen.iota {axis = 1 : i64} : tensor<4x8xi64>
+  %9 = lumen.iota {axis = 1 : i64} : tensor<4x8xi64>
+  return
+}
+
+// CHECK-LABEL: func.func @roots
+func.func @roots(%x: tensor<1x8x8x64xf32>, %w: tensor<3x3x32x96xf32>, %p: tensor<2x64x64xf32>, %m: tensor<4x64xf32>) {
+  // CHECK: lumen.conv %arg0, %arg1 {{.*}}groups = 2 : i64{{.*}} -> tensor<1x6x6x96xf32>
+  %0 = lumen.conv %x, %w {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 2 : i64} : tensor<1x8x8x64xf32>, tensor<3x3x32x96xf32> -> tensor<1x6x6x96xf32>
+  // CHECK: lumen.contract %arg3, %arg2 packed : tensor<4x64xf32>, tensor<2x64x64xf32> -> tensor<4x100xf32>
+  %1 = lumen.contract %m, %p packed : tensor<4x64xf32>, tensor<2x64x64xf32> -> tensor<4x100xf32>
+  // CHECK: lumen.contract %arg3, %arg3 transpose_rhs : tensor<4x64xf32>, tensor<4x64xf32> -> tensor<4x4xf32>
+  %2 = lumen.contract %m, %m transpose_rhs : tensor<4x64xf32>, tensor<4x64xf32> -> tensor<4x4xf32>
+  // CHECK: lumen.window <max> %arg3 {{.*}} -> tensor<3x32xf32>
+  %3 = lumen.window <max> %m {window = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>} : tensor<4x64xf32> -> tensor<3x32xf32>
+  // CHECK: lumen.reduce <prod> %arg3 [1] : tensor<4x64xf32> -> tensor<4xf32>
+  %4 = lumen.reduce <prod> %m [1] : tensor<4x64xf32> -> tensor<4xf32>
+  // CHECK: lumen.softmax %arg3 {axis = 1 : i64, log} : tensor<4x64xf32>
+  %5 = lumen.softmax %m {axis = 1 : i64, log} : tensor<4x64xf32>
+  // CHECK: lumen.norm <rms> %arg3 {axis = 1 : i64, epsilon = 1.000000e-05 : f64} : tensor<4x64xf32>
+  %6 = lumen.norm <rms> %m {axis = 1 : i64, epsilon = 1.0e-5 : f64} : tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<4x8xf32>, %v: tensor<f32>, %i: tensor<5xi32>, %d: tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>>) {
+  // CHECK: lumen.transpose %arg0 [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %0 = lumen.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  // CHECK: lumen.reshape %arg0 : tensor<4x8xf32> -> tensor<32xf32>
+  %1 = lumen.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+  // CHECK: lumen.slice %arg0 [3, 0] [-1, 2] : tensor<4x8xf32> -> tensor<4x4xf32>
+  %2 = lumen.slice %x [3, 0] [-1, 2] : tensor<4x8xf32> -> tensor<4x4xf32>
+  // CHECK: lumen.concat %arg0, %arg0 {axis = 1 : i64} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x16xf32>
+  %3 = lumen.concat %x, %x {axis = 1 : i64} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x16xf32>
+  // CHECK: lumen.pad <edge> %arg0, %arg1 [1, 0] [0, -2] : tensor<4x8xf32>, tensor<f32> -> tensor<5x6xf32>
+  %4 = lumen.pad <edge> %x, %v [1, 0] [0, -2] : tensor<4x8xf32>, tensor<f32> -> tensor<5x6xf32>
+  // CHECK: lumen.gather %arg0, %arg2 {axis = 1 : i64} : tensor<4x8xf32>, tensor<5xi32> -> tensor<4x5xf32>
+  %5 = lumen.gather %x, %i {axis = 1 : i64} : tensor<4x8xf32>, tensor<5xi32> -> tensor<4x5xf32>
+  // CHECK: lumen.unary <relu> %arg3 : tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>>
+  %6 = lumen.unary <relu> %d : tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>> -> tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>>
+  return
+}

@@ -1,0 +1,33 @@
+// Convolutions become channels-last, with transposes around them.
+// RUN: lumen-opt %s -split-input-file -convert-onnx-to-lumen -verify-no-onnx | FileCheck %s
+
+module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x4x8x9xf32> {onnx.name = "x"}, %w: tensor<6x2x3x1xf32> {onnx.name = "w"}, %b: tensor<6xf32> {onnx.name = "b"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-DAG: %[[X:.*]] = lumen.transpose %arg0 [0, 2, 3, 1] : tensor<1x4x8x9xf32> -> tensor<1x8x9x4xf32>
+    // CHECK-DAG: %[[W:.*]] = lumen.transpose %arg1 [2, 3, 1, 0] : tensor<6x2x3x1xf32> -> tensor<3x1x2x6xf32>
+    // CHECK: %[[C:.*]] = lumen.conv %[[X]], %[[W]]
+    // CHECK-SAME: dilations = array<i64: 2, 1>, groups = 2 : i64, pad_high = array<i64: 2, 0>, pad_low = array<i64: 1, 0>
+    // CHECK-SAME: strides = array<i64: 1, 2>, window = array<i64: 3, 1>
+    // CHECK-SAME: -> tensor<1x7x5x6xf32>
+    // CHECK: %[[B:.*]] = lumen.broadcast %arg2 [3] : tensor<6xf32> -> tensor<1x7x5x6xf32>
+    // CHECK: %[[S:.*]] = lumen.binary <add> %[[C]], %[[B]]
+    // CHECK: lumen.transpose %[[S]] [0, 3, 1, 2] : tensor<1x7x5x6xf32> -> tensor<1x6x7x5xf32>
+    %0 = onnx.node "Conv"(%x, %w, %b) {group = 2 : i64, dilations = array<i64: 2, 1>, strides = array<i64: 1, 2>, pads = array<i64: 1, 0, 2, 0>, kernel_shape = array<i64: 3, 1>} : (tensor<1x4x8x9xf32>, tensor<6x2x3x1xf32>, tensor<6xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// SAME_LOWER puts the odd element first; one and three dimensions are the same code.
+module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x4x8xf32> {onnx.name = "x"}, %w: tensor<4x4x4xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.conv
+    // CHECK-SAME: pad_high = array<i64: 1>, pad_low = array<i64: 2>
+    // CHECK-SAME: tensor<1x8x4xf32>, tensor<4x4x4xf32> -> tensor<1x8x4xf32>
+    %0 = onnx.node "Conv"(%x, %w) {auto_pad = "SAME_LOWER"} : (tensor<1x4x8xf32>, tensor<4x4x4xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

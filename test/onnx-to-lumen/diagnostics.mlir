@@ -1,0 +1,85 @@
+// A mistake of the model is reported at its node, with both values.
+// RUN: lumen-opt %s -split-input-file -convert-onnx-to-lumen -verify-diagnostics
+
+module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
+  func.func @main(%x: tensor<1x3x8x8xf32> {onnx.name = "x"}, %w: tensor<6x4x3x3xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{weight has 4 input channels, expected 3}}
+    %0 = onnx.node "Conv"(%x, %w) {} : (tensor<1x3x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<*xf32>
+    // What follows from an error is not another one.
+    %1 = onnx.node "Relu"(%0) {} : (tensor<*xf32>) -> tensor<*xf32>
+    // expected-error @below {{inputs of shapes 1x3x8x8 and 6x4x3x3 cannot be broadcast together}}
+    %2 = onnx.node "Add"(%x, %w) {} : (tensor<1x3x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<*xf32>
+    onnx.return %1 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// Nothing that a node says is ignored silently.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  func.func @main(%x: tensor<1x3x8x8xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{attribute 'mood' is not supported}}
+    %0 = onnx.node "Relu"(%x) {mood = "good"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{output 1 is not supported}}
+    %1:2 = onnx.node "MaxPool"(%x) {kernel_shape = array<i64: 2, 2>} : (tensor<1x3x8x8xf32>) -> (tensor<*xf32>, tensor<*xi64>)
+    // expected-error @below {{has 2 inputs, expected at most 1}}
+    %2 = onnx.node "Relu"(%x, %x) {} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'axis' is "last", expected an integer}}
+    %3 = onnx.node "Softmax"(%x) {axis = "last"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{axis 4 lies outside the rank 4}}
+    %4 = onnx.node "Softmax"(%x) {axis = 4 : i64} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// All unsupported operators are one message.
+// expected-error @below {{2 operators are not supported: 'NonZero' (2 nodes, first 'n1'), 'com.microsoft::FusedConv' (1 node)}}
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %0 = onnx.node "NonZero"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("NonZero 'n1'")
+    %1 = onnx.node "NonZero"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("NonZero 'n2'")
+    %2 = onnx.node "FusedConv"(%x) domain("com.microsoft") {} : (tensor<4xf32>) -> tensor<*xf32>
+    onnx.return %2 : tensor<*xf32>
+  }
+}
+
+// -----
+
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // expected-error @below {{input 'ids' has the dynamic dimension 'batch'; give it a size with --dim batch=N or --shape ids=Nx128}}
+  // expected-error @below {{input 'mask' has the dynamic dimension '2*seq'; give it a size with --dim 2*seq=N or --shape mask=4xN}}
+  func.func @main(%a: tensor<?x128xi64, #lumen.dims<["batch", "128"]>> {onnx.name = "ids"},
+                  %b: tensor<4x?xi64, #lumen.dims<["4", "2*seq"]>> {onnx.name = "mask"}) -> (tensor<*xi64> {onnx.name = "y"}) {
+    onnx.return %a : tensor<?x128xi64, #lumen.dims<["batch", "128"]>>
+  }
+}
+
+// -----
+
+// A shape that depends on data is named as such.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}, %s: tensor<2xi64> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{shape is computed from the model's inputs; only constants are supported}}
+    %0 = onnx.node "Reshape"(%x, %s) {} : (tensor<4xf32>, tensor<2xi64>) -> tensor<*xf32>
+    %t = onnx.constant dense<[3, -1]> : tensor<2xi64>
+    // expected-error @below {{input of shape 4 with 4 elements cannot take the shape 3x-1}}
+    %1 = onnx.node "Reshape"(%x, %t) {} : (tensor<4xf32>, tensor<2xi64>) -> tensor<*xf32>
+    %huge = onnx.constant dense<4611686018427387904> : tensor<2xi64>
+    // expected-error @below {{is too large}}
+    %2 = onnx.node "ConstantOfShape"(%huge) {} : (tensor<2xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// The file's own idea of an output is compared with the computed one.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // expected-warning @below {{output 'y' is 4xf32, but the model declares 5xf32}}
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<5xf32> {onnx.name = "y"}) {
+    %0 = onnx.node "Relu"(%x) {} : (tensor<4xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

@@ -2,6 +2,8 @@
 
 #include "passes/graph/Constants.h"
 
+#include "dialects/Lumen/ConstantData.h"
+
 #include "llvm/Support/Parallel.h"
 
 #include <cstring>
@@ -12,8 +14,6 @@ using namespace lumen;
 /// Tables of joined dimensions up to this length are built; a longer one is
 /// cheaper to materialise.
 static constexpr int64_t kMaxTable = 1 << 20;
-/// Constants up to this many elements are `dense`: the folders look into them.
-static constexpr int64_t kMaxDense = 4096;
 
 unsigned lumen::getElementBytes(Type type) {
   if (type.isInteger(1))
@@ -352,7 +352,7 @@ Value lumen::makeConstant(OpBuilder &builder, Location loc, RankedTensorType typ
                           llvm::function_ref<void(MutableArrayRef<char>)> fill) {
   uint64_t size =
       static_cast<uint64_t>(type.getNumElements()) * getElementBytes(type.getElementType());
-  if (type.getNumElements() <= kMaxDense) {
+  if (type.getNumElements() <= kMaxFoldElements) {
     std::vector<char> bytes(size);
     fill(bytes);
     return ConstantOp::create(builder, loc, makeDense(type, bytes));

@@ -115,12 +115,19 @@ struct ScaleWeights : OpRewritePattern<BinaryOp> {
       if (!factor.isConstantAlong(dim))
         return failure();
 
-    // The factor as a vector over output channels, repeated to the weight's shape.
-    OpOperand &weight = weighted->getOpOperand(1);
-    auto weightType = cast<RankedTensorType>(weight.get().getType());
+    // The factor goes behind the transposes of the weight: the scaled constant is
+    // then written in the order in which it is read.
     auto contract = dyn_cast<ContractOp>(weighted);
-    bool transposed = contract && contract.getTransposeRhs();
-    int64_t channelDim = weightType.getRank() - (transposed ? 2 : 1);
+    Value weight = weighted->getOperand(1);
+    int64_t weightRank = cast<RankedTensorType>(weight.getType()).getRank();
+    int64_t channelDim = weightRank - (contract && contract.getTransposeRhs() ? 2 : 1);
+    SmallVector<TransposeOp> transposes;
+    while (auto transpose = weight.getDefiningOp<TransposeOp>()) {
+      channelDim = transpose.getPerm()[channelDim];
+      weight = transpose.getOperand();
+      transposes.push_back(transpose);
+    }
+    auto weightType = cast<RankedTensorType>(weight.getType());
     Value repeated;
     if (factor.isSplat()) {
       repeated = makeSplat(rewriter, op.getLoc(), weightType, factor);
@@ -132,7 +139,10 @@ struct ScaleWeights : OpRewritePattern<BinaryOp> {
       repeated = BroadcastOp::create(rewriter, op.getLoc(), weightType, vector,
                                      ArrayRef<int64_t>{channelDim});
     }
-    Value scaled = combine(rewriter, op.getLoc(), BinaryKind::Mul, weight.get(), repeated);
+    Value scaled = combine(rewriter, op.getLoc(), BinaryKind::Mul, weight, repeated);
+    for (TransposeOp transpose : llvm::reverse(transposes))
+      scaled = TransposeOp::create(rewriter, transpose.getLoc(), transpose.getType(), scaled,
+                                   transpose.getPerm());
     Operation *moved = rewriter.clone(*weighted);
     moved->setOperand(1, scaled);
     moved->setLoc(rewriter.getFusedLoc({weighted->getLoc(), op.getLoc()}));

@@ -17,8 +17,9 @@
  * The whole API is inline code over a table of functions inside the artifact:
  * there is no library to link and two artifacts never share a runtime.
  *
- * Errors: functions that can fail return LUMEN_OK (0) or a lumen_code and write
- * code and text into `status`, which may be NULL. Nothing is printed.
+ * Errors: functions that can fail return LUMEN_OK (0) or a lumen_code and then
+ * write code and text into `status`, which may be NULL; a success does not touch
+ * it. Nothing is printed.
  * Threads: a module and a model may be used by any number of threads; a context
  * by one thread at a time. An executor may be used by all.
  * Ownership: who created a thing frees it; exceptions are noted.
@@ -599,9 +600,10 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
 /* Computes all outputs. Inputs and outputs are in the model's order and all are
  * given. Inputs are row-major and in host memory, of any alignment. An output
  * whose data is NULL, or what the last run left there, is the context's until
- * its next run; else it is written into the caller's memory of `capacity` bytes. Type, shape (the
- * context's) and strides of the outputs are filled. Allocates nothing where shapes are fixed. After
- * an error the outputs are undefined, and the context can go on. */
+ * its next run; else it is written into the caller's memory of `capacity` bytes.
+ * Type, shape (the context's) and strides of the outputs are filled. Allocates
+ * nothing where shapes are fixed. After an error the outputs are undefined, and
+ * the context can go on. */
 static inline int lumen_run(lumen_context *context, const lumen_value *inputs, uint32_t num_inputs,
                             lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   return context->api->run(context, inputs, num_inputs, outputs, num_outputs, status);

@@ -25,6 +25,8 @@ void *lumen_context_release_impl(lumen_context *base) {
 
 static int check_options(const model *model, const lumen_context_options *options,
                          lumen_status *status) {
+  if (options->executor && lumen_check_executor(options->executor, status))
+    return LUMEN_ERROR_INVALID_ARGUMENT;
   if (!options->arena)
     return LUMEN_OK;
   if ((uintptr_t)options->arena % LUMEN_ALIGNMENT)

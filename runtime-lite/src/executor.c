@@ -228,6 +228,16 @@ static int default_threads(uint32_t *num_threads, lumen_status *status) {
   return LUMEN_OK;
 }
 
+int lumen_check_executor(const lumen_executor *executor, lumen_status *status) {
+  if (!executor->num_workers || !executor->parallel_for)
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "the executor lacks num_workers or parallel_for");
+  if (executor->num_workers(executor->self) == 0)
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "the executor has 0 workers, expected at least 1");
+  return LUMEN_OK;
+}
+
 lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *status) {
   if (num_threads == 0 && default_threads(&num_threads, status))
     return NULL;

@@ -108,7 +108,8 @@ void lumen_model_info_impl(const lumen_model *, lumen_model_info *);
 int lumen_level_info_impl(const lumen_model *, uint32_t, lumen_level_info *);
 void lumen_memory_info_impl(const lumen_model *, lumen_memory_info *);
 
-/* executor.c */
+/* executor.c; the first checks an executor that the application brings. */
+int lumen_check_executor(const lumen_executor *executor, lumen_status *status);
 lumen_executor *lumen_executor_create_impl(uint32_t num_threads, lumen_status *status);
 
 #endif

@@ -134,7 +134,10 @@ static int open_parts(model *model, const lumen_model_options *options, lumen_st
   if (code)
     return code;
   model->executor = options->executor;
-  if (!model->executor) {
+  if (model->executor) {
+    if (lumen_check_executor(model->executor, status))
+      return LUMEN_ERROR_INVALID_ARGUMENT;
+  } else {
     /* The pool's own failure has its code in the status: there must be one. */
     lumen_status own;
     model->owned_executor = lumen_executor_create_impl(options->num_threads, &own);

@@ -163,16 +163,20 @@ Expected<Tensor> readTensorProto(StringRef path) {
       return fail(path, "has a shape that no memory holds");
 
   uint64_t expected = numBytes(dtype, count), found = fields.rawData.size();
-  bool isWide = dtype == LUMEN_F64 || dtype == LUMEN_C128;
-  const std::vector<char> &floats = isWide ? fields.doubles : fields.floats;
+  // Each type has one typed field; 16-bit floats and smaller are among the integers.
+  const std::vector<char> none;
+  const std::vector<char> &floats = dtype == LUMEN_F32 || dtype == LUMEN_C64    ? fields.floats
+                                    : dtype == LUMEN_F64 || dtype == LUMEN_C128 ? fields.doubles
+                                                                                : none;
+  bool isWideFloat = bits >= 32 && isFloat(dtype);
   if (!fields.hasRawData)
-    found = floats.empty() ? fields.integers.size() * std::max(bits / 8, 1u) : floats.size();
+    found = isWideFloat ? floats.size() : fields.integers.size() * std::max(bits / 8, 1u);
   if (found != expected)
     return fail(path, "has " + Twine(found) + " bytes of data, expected " + Twine(expected));
   Tensor tensor(dtype, fields.dims);
   if (fields.hasRawData)
     std::copy(fields.rawData.begin(), fields.rawData.end(), tensor.bytes.begin());
-  else if (!floats.empty())
+  else if (isWideFloat)
     tensor.bytes = floats;
   else
     copyIntegers(fields, tensor);

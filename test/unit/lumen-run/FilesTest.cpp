@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <unistd.h>
 
 using namespace lumen::run;
@@ -133,6 +134,30 @@ TEST_F(FilesTest, BrokenProto) {
             path + ": has elements of type 99, which is not known");
   EXPECT_EQ(error(readTensorProto(write("a.pb", "\x08\x01\x10\x01\x70\x01"))),
             path + ": has its data in another file, which is not read");
+  EXPECT_EQ(error(readTensorProto(
+                write("a.pb", std::string("\x08\x01\x10\x06\x22\x04\0\0\x80\x3f", 10)))),
+            path + ": has 0 bytes of data, expected 4")
+      << "float_data of an int32 tensor";
+}
+
+// Whatever is in a file, the readers answer: a tensor or an error.
+TEST_F(FilesTest, MutatedFiles) {
+  std::string proto("\x08\x02\x08\x01\x10\x06\x4a\x08\x05\x00\x00\x00\xff\xff\xff\xff", 16);
+  std::string array("\x93NUMPY\x01\x00\x3b\x00", 10);
+  array += "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 1), }\nabcd";
+  std::mt19937 random(3);
+  for (int i = 0; i < 600; ++i) {
+    std::string bytes = i % 2 ? proto : array;
+    for (int k = random() % 3; k >= 0; --k)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    bytes.resize(bytes.size() - (random() % 4 ? 0 : random() % bytes.size()));
+    std::string path = write(i % 2 ? "a.pb" : "a.npy", bytes);
+    llvm::Expected<Tensor> tensor = readTensor(path);
+    if (tensor)
+      EXPECT_EQ(tensor->bytes.size(), numBytes(tensor->dtype, tensor->numElements()));
+    else
+      EXPECT_EQ(toString(tensor.takeError()).find(path), 0u);
+  }
 }
 
 } // namespace

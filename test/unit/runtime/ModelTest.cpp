@@ -171,4 +171,18 @@ TEST_F(ModelTest, BadArena) {
   EXPECT_NE(std::string(status.message).find("is not aligned to 64 bytes"), std::string::npos);
 }
 
+TEST_F(ModelTest, BadExecutor) {
+  static lumen_executor none = {};
+  lumen_model_options options = {};
+  options.executor = &none;
+  EXPECT_EQ(lumen_model_open(&fake.module, &options, &model, &status),
+            LUMEN_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(status.message, "the executor lacks num_workers or parallel_for");
+  none.num_workers = [](void *) { return 0u; };
+  none.parallel_for = [](void *, uint32_t, lumen_chunk_fn, void *) {};
+  EXPECT_EQ(lumen_model_open(&fake.module, &options, &model, &status),
+            LUMEN_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(status.message, "the executor has 0 workers, expected at least 1");
+}
+
 } // namespace

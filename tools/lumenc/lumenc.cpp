@@ -185,14 +185,17 @@ int main(int argc, char **argv) {
     progress.show(step, number, total);
   };
 
-  lumen::Diagnostics diagnostics(flags.input);
+  // The linker parses options of its own in this process and resets ours.
+  bool timing = flags.timing;
+
+  lumen::Diagnostics diagnostics(options.input);
   lumen::CompileReport report;
   bool ok = lumen::compile(options, diagnostics, report);
   progress.clear();
   diagnostics.print(llvm::errs());
-  if (flags.timing)
+  if (timing)
     printTiming(report);
-  if (ok && flags.check)
-    llvm::outs() << flags.input << ": compiles\n";
+  if (ok && options.checkOnly)
+    llvm::outs() << options.input << ": compiles\n";
   return ok ? 0 : 1;
 }

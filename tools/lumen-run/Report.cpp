@@ -332,14 +332,15 @@ json::Array profileJson(ArrayRef<lumen_profile_entry> entries) {
 void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries) {
   auto total = static_cast<double>(totalTime(entries));
   double runs = entries.empty() ? 1 : std::max<double>(entries[0].count, 1);
-  Table table({"ms", "share", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
+  Table table({"ms", "min", "share", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
   for (const lumen_profile_entry &entry : entries) {
     double mean = ratio(entry.total_ns, entry.count);
-    table.add({fixed(mean * 1e-6, 5), fixed(100 * ratio(entry.total_ns, total), 1) + "%",
+    table.add({fixed(mean * 1e-6, 5), fixed((entry.count ? entry.min_ns : 0) * 1e-6, 5),
+               fixed(100 * ratio(entry.total_ns, total), 1) + "%",
                fixed(ratio(entry.flops, mean), 1), fixed(ratio(entry.bytes, mean), 1), entry.level,
                entry.kernel, entry.nodes});
   }
-  table.add({fixed(total / runs * 1e-6, 5), "100.0%", "", "", "", "all", ""});
+  table.add({fixed(total / runs * 1e-6, 5), "", "100.0%", "", "", "", "all", ""});
   table.print(out);
 }
 

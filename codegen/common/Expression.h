@@ -96,6 +96,9 @@ llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<int64_t> from,
 mlir::Value emitScalarFunction(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,
                                mlir::ValueRange operands);
 
+/// `value`, an f16 or bf16 scalar or vector, as f32.
+mlir::Value emitExtend(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+
 /// `value`, a float scalar or vector, rounded to the float type `element`, which
 /// is narrower.
 mlir::Value emitRound(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,

@@ -27,18 +27,37 @@ Type lumen::storageType(Type type) {
   return registerType(type);
 }
 
+/// The type of `value` with other elements.
+static Type withElement(Value value, Type element) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return vector ? VectorType::get(vector.getShape(), element) : element;
+}
+
+Value lumen::emitExtend(OpBuilder &builder, Location loc, Value value) {
+  Type to = withElement(value, builder.getF32Type());
+  if (!getElementTypeOrSelf(value.getType()).isBF16())
+    return builder.createOrFold<arith::ExtFOp>(loc, to, value);
+  // In integers as well: LLVM would narrow a maximum of extended values to one of
+  // bf16, and call a function for that.
+  Type i32 = withElement(value, builder.getI32Type());
+  value = builder.createOrFold<arith::BitcastOp>(loc, withElement(value, builder.getI16Type()), value);
+  value = builder.createOrFold<arith::ExtUIOp>(loc, i32, value);
+  TypedAttr sixteen = builder.getI32IntegerAttr(16);
+  if (auto vector = dyn_cast<VectorType>(i32))
+    sixteen = DenseElementsAttr::get(vector, ArrayRef<Attribute>(sixteen));
+  Value amount = arith::ConstantOp::create(builder, loc, sixteen);
+  value = builder.createOrFold<arith::ShLIOp>(loc, value, amount);
+  return builder.createOrFold<arith::BitcastOp>(loc, to, value);
+}
+
 Value lumen::emitRound(OpBuilder &builder, Location loc, Value value, Type element) {
-  auto withElement = [&](Type to) -> Type {
-    auto vector = dyn_cast<VectorType>(value.getType());
-    return vector ? VectorType::get(vector.getShape(), to) : to;
-  };
   if (!element.isBF16())
-    return builder.createOrFold<arith::TruncFOp>(loc, withElement(element), value);
+    return builder.createOrFold<arith::TruncFOp>(loc, withElement(value, element), value);
   // Without hardware for it LLVM would call a function per element: round to
   // nearest even in integers, and keep NaN from becoming infinite.
   if (!getElementTypeOrSelf(value.getType()).isF32())
-    value = builder.createOrFold<arith::TruncFOp>(loc, withElement(builder.getF32Type()), value);
-  Type bitsType = withElement(builder.getI32Type());
+    value = builder.createOrFold<arith::TruncFOp>(loc, withElement(value, builder.getF32Type()), value);
+  Type bitsType = withElement(value, builder.getI32Type());
   auto constant = [&](int32_t number) -> Value {
     TypedAttr attr = builder.getI32IntegerAttr(number);
     if (auto vector = dyn_cast<VectorType>(bitsType))
@@ -54,8 +73,8 @@ Value lumen::emitRound(OpBuilder &builder, Location loc, Value value, Type eleme
   Value isNan = builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, value, value);
   Value quiet = builder.createOrFold<arith::OrIOp>(loc, high, constant(0x40));
   Value result = builder.createOrFold<arith::SelectOp>(loc, isNan, quiet, rounded);
-  result = builder.createOrFold<arith::TruncIOp>(loc, withElement(builder.getI16Type()), result);
-  return builder.createOrFold<arith::BitcastOp>(loc, withElement(element), result);
+  result = builder.createOrFold<arith::TruncIOp>(loc, withElement(value, builder.getI16Type()), result);
+  return builder.createOrFold<arith::BitcastOp>(loc, withElement(value, element), result);
 }
 
 namespace {
@@ -334,19 +353,22 @@ Value Functions::convert(Value x, Type from, Type to) {
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   bool toBool = to.isInteger(1), fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (fromFloat && toFloat) {
-    if (fromFloat.getWidth() < toFloat.getWidth())
-      return make<arith::ExtFOp>(target, x);
+    if (fromFloat.getWidth() < toFloat.getWidth()) {
+      Value wide = isNarrowFloat(from) ? emitExtend(builder, loc, x) : x;
+      return wide.getType() == target ? wide : make<arith::ExtFOp>(target, wide);
+    }
     if (fromFloat.getWidth() > toFloat.getWidth())
       return emitRound(builder, loc, x, to);
     // f16 and bf16: neither holds the other's values.
-    Value wide = make<arith::ExtFOp>(withElement(builder.getF32Type()), x);
-    return emitRound(builder, loc, wide, to);
+    return emitRound(builder, loc, emitExtend(builder, loc, x), to);
   }
   if (fromFloat) {
+    if (isNarrowFloat(from)) {
+      x = emitExtend(builder, loc, x);
+      type = x.getType();
+    }
     if (toBool)
       return cmp(arith::CmpFPredicate::UNE, x, number(0));
-    if (isNarrowFloat(x.getType()))
-      x = make<arith::ExtFOp>(withElement(builder.getF32Type()), x);
     // The saturating forms: out-of-range values are poison to arith.fptosi.
     StringRef name = to.isUnsignedInteger() ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
     return LLVM::CallIntrinsicOp::create(builder, loc, target, builder.getStringAttr(name),
@@ -380,14 +402,9 @@ Value lumen::emitScalarFunction(OpBuilder &builder, Location loc, Operation *op,
 
   SmallVector<Value> values(operands);
   bool narrow = isNarrowFloat(from);
-  auto changeElement = [&](Value value, Type element) -> Type {
-    auto vector = dyn_cast<VectorType>(value.getType());
-    return vector ? VectorType::get(vector.getShape(), element) : element;
-  };
   if (narrow)
     for (Value &value : values)
-      value = builder.createOrFold<arith::ExtFOp>(loc, changeElement(value, builder.getF32Type()),
-                                                  value);
+      value = emitExtend(builder, loc, value);
   Functions functions(builder, loc, values[0].getType());
   bool isUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   Value result =

@@ -17,15 +17,9 @@ Type cpu::accumulationType(Type element) {
   return type;
 }
 
-static Type withElement(Value like, Type element) {
-  auto vector = dyn_cast<VectorType>(like.getType());
-  return vector ? VectorType::get(vector.getShape(), element) : element;
-}
-
 Value cpu::widen(OpBuilder &builder, Location loc, Value value) {
-  Type from = getElementTypeOrSelf(value.getType()), to = accumulationType(from);
-  return from == to ? value
-                    : builder.createOrFold<arith::ExtFOp>(loc, withElement(value, to), value);
+  Type element = getElementTypeOrSelf(value.getType());
+  return accumulationType(element) == element ? value : emitExtend(builder, loc, value);
 }
 
 Value cpu::narrow(OpBuilder &builder, Location loc, Value value, Type element) {

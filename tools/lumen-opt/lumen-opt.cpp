@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cpu/CpuTarget.h"
 #include "compiler/Dumps.h"
 #include "dialects/Dispatch/Dispatch.h"
 #include "dialects/Onnx/Onnx.h"
@@ -41,6 +42,7 @@ int main(int argc, char **argv) {
   lumen::registerGraphPasses();
   lumen::registerDispatchPasses();
   lumen::registerMemoryPasses();
+  lumen::cpu::registerCpuPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "runs Lumen's passes on a dump\n", registry));
 }

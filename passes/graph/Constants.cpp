@@ -232,6 +232,15 @@ std::optional<ConstantView> lumen::viewConstant(Value value) {
   return view;
 }
 
+std::optional<float> lumen::getSplatF32(Value value) {
+  std::optional<ConstantView> view = viewConstant(value);
+  if (!view || !view->type.getElementType().isF32() || !view->isSplat())
+    return std::nullopt;
+  float element;
+  std::memcpy(&element, view->restrictedTo({}).data, sizeof(element));
+  return element;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -366,11 +375,7 @@ Value lumen::makeConstant(OpBuilder &builder, Location loc, RankedTensorType typ
 
 Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
                        const ConstantView &view) {
-  int64_t offset = 0;
-  for (const std::vector<int64_t> &table : view.tables)
-    offset += table[0];
-  unsigned bytes = view.getElementBytes();
-  ArrayRef<char> element(view.data + offset * bytes, bytes);
+  ArrayRef<char> element(view.restrictedTo({}).data, view.getElementBytes());
   if (type.getElementType().isInteger(1))
     return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, element[0] != 0));
   // A raw buffer of one element is a splat of any shape.

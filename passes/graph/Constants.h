@@ -41,6 +41,9 @@ unsigned getElementBytes(mlir::Type type);
 /// cannot be addressed as a view.
 std::optional<ConstantView> viewConstant(mlir::Value value);
 
+/// The number that every element of an f32 constant is.
+std::optional<float> getSplatF32(mlir::Value value);
+
 /// Copies the elements in row-major order of the view's shape.
 void copyConstant(const ConstantView &view, char *out);
 

@@ -13,8 +13,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-#include <cstring>
-
 using namespace mlir;
 using namespace lumen;
 
@@ -24,19 +22,6 @@ namespace lumen {
 } // namespace lumen
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// The value of a float splat.
-static std::optional<double> getSplat(Value value) {
-  std::optional<ConstantView> view = viewConstant(value);
-  if (!view || !view->isSplat() || !view->type.getElementType().isF32())
-    return std::nullopt;
-  int64_t offset = 0;
-  for (const std::vector<int64_t> &table : view->tables)
-    offset += table[0];
-  float element;
-  std::memcpy(&element, view->data + offset * sizeof(element), sizeof(element));
-  return element;
-}
 
 namespace {
 
@@ -99,7 +84,7 @@ struct Cursor {
     if (!isBinary(kind))
       return std::nullopt;
     for (unsigned side : {0, 1})
-      if (std::optional<double> splat = getSplat(operand(side).value))
+      if (std::optional<float> splat = getSplatF32(operand(side).value))
         return std::make_pair(operand(1 - side).peeled(), *splat);
     return std::nullopt;
   }
@@ -136,7 +121,7 @@ static ReduceOp matchMean(Cursor cursor, ArrayRef<int64_t> axes) {
   cursor = cursor.peeled();
   if (cursor.isBinary(BinaryKind::Div)) {
     ReduceOp sum = matchReduce(cursor.operand(0).peeled(), ReduceKind::Sum, axes);
-    return sum && getSplat(cursor.operand(1).value) == countReduced(sum) ? sum : ReduceOp();
+    return sum && getSplatF32(cursor.operand(1).value) == countReduced(sum) ? sum : ReduceOp();
   }
   auto product = cursor.withSplat(BinaryKind::Mul);
   if (!product)
@@ -150,7 +135,7 @@ static std::optional<Cursor> matchSquare(Cursor cursor) {
   cursor = cursor.peeled();
   if (cursor.isBinary(BinaryKind::Mul) && cursor.operand(0).value == cursor.operand(1).value)
     return cursor.operand(0).peeled();
-  if (cursor.isBinary(BinaryKind::Pow) && getSplat(cursor.operand(1).value) == 2.0)
+  if (cursor.isBinary(BinaryKind::Pow) && getSplatF32(cursor.operand(1).value) == 2.0)
     return cursor.operand(0).peeled();
   return std::nullopt;
 }
@@ -168,7 +153,7 @@ static std::optional<Cursor> matchRsqrt(Cursor cursor) {
     return cursor.operand(0).peeled();
   if (cursor.isUnary(UnaryKind::Reciprocal))
     return ofSqrt(cursor.operand(0));
-  if (cursor.isBinary(BinaryKind::Div) && getSplat(cursor.operand(0).value) == 1.0)
+  if (cursor.isBinary(BinaryKind::Div) && getSplatF32(cursor.operand(0).value) == 1.0)
     return ofSqrt(cursor.operand(1));
   return std::nullopt;
 }

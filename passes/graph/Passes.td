@@ -91,6 +91,26 @@ def FuseLookups : Pass<"fuse-lookups", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpandPowers : Pass<"expand-powers", "::mlir::ModuleOp"> {
+  let summary = "write powers with simple exponents as products and roots";
+  let description = [{
+    For the exponents 1, 2, 3, -1, 0.5, -0.5 and 0.75 (local response
+    normalisation), in f32. As ONNX Runtime, it takes the square root for 0.5,
+    which differs from the power at minus infinity only.
+
+    Example: `pow(x, 0.75)` is `sqrt(x) * sqrt(sqrt(x))`.
+  }];
+}
+
+def DropUnitDims : Pass<"drop-unit-dims", "::mlir::ModuleOp"> {
+  let summary = "turn convolutions over images of one row into 1-D ones";
+  let description = [{
+    Exporters spell a 1-D convolution as a 2-D one between two reshapes. Where
+    dropping the unit dimension makes both reshapes vanish, the convolution's
+    neighbours can join its kernel.
+  }];
+}
+
 def PackWeights : Pass<"pack-weights", "::mlir::ModuleOp"> {
   let summary = "bring constant weights into the layout that micro-kernels stream";
   let description = [{

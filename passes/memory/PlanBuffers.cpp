@@ -106,13 +106,30 @@ void Planner::collectSlots() {
   }
 }
 
-/// An elementwise kernel may write over an operand that dies there, if it reads
-/// it only at the element it writes.
+/// True if `kernel` reads its input only at the element that it writes: by
+/// elementwise operations alone, behind the root if there is one. Builders load
+/// what an epilogue reads when they store the result, each element once.
+static bool readsWhereItWrites(KernelOp kernel, unsigned input) {
+  Operation *root = kernel.getRoot();
+  SmallVector<Value> reached = {kernel.getBody().getArgument(input)};
+  for (size_t i = 0; i != reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      auto op = dyn_cast<LumenOpInterface>(user);
+      if (user == root || isa<BroadcastOp>(user) || !op || op.getFamily() != Family::Elementwise)
+        return false;
+      llvm::append_range(reached, user->getResults());
+    }
+  return true;
+}
+
+/// A kernel may write over an operand that dies there.
 bool Planner::mayReuse(LaunchOp launch, unsigned input, int64_t step) {
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   Value operand = launch.getInputs()[input], result = launch.getResult(0);
   Value from = storageOf(operand), to = storageOf(result);
-  if (kernel.getRoot() || from == to || to != result)
+  if (from == to || to != result)
     return false;
   const Slot &source = slots.find(from)->second, &target = slots.find(to)->second;
   if (source.region != MemoryRegion::Arena || target.region != MemoryRegion::Arena || target.reuses ||
@@ -125,8 +142,7 @@ bool Planner::mayReuse(LaunchOp launch, unsigned input, int64_t step) {
   if (!covers(operand) || typeOf(operand).getShape() != typeOf(result).getShape() ||
       elementBytes(typeOf(operand).getElementType()) != elementBytes(typeOf(result).getElementType()))
     return false;
-  return llvm::none_of(kernel.getBody().getArgument(input).getUsers(),
-                       [](Operation *user) { return isa<BroadcastOp>(user); });
+  return readsWhereItWrites(kernel, input);
 }
 
 void Planner::reuseInPlace() {

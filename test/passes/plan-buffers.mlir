@@ -59,3 +59,24 @@ func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %5 = lumen.softmax %4 {axis = 1 : i64} : tensor<4x4xf32>
   return %5 : tensor<4x4xf32>
 }
+
+// -----
+
+// An epilogue writes over the operand that it adds: a residual block needs two
+// buffers. The input of the root itself is never written over.
+// CHECK: module attributes {lumen.arena_lower_bound = 512 : i64, lumen.arena_size = 512
+// CHECK: %[[A:.*]] = dispatch.buffer <arena>[0] offset [[P:.*]] size 256 {first = 0 : i64, last = 3 : i64}
+// CHECK: dispatch.launch @contract_0({{.*}}) outs(%[[A]])
+// CHECK: %[[B:.*]] = dispatch.buffer <arena>[0] offset [[Q:.*]] size 256 {first = 1 : i64, last = 2 : i64}
+// CHECK: dispatch.launch @contract_1(%[[A]], {{.*}}) outs(%[[B]])
+// CHECK: %[[C:.*]] = dispatch.buffer <arena>[0] offset [[P]] size 256
+// CHECK: dispatch.launch @contract_2(%[[B]], {{.*}}%[[A]]) outs(%[[C]])
+func.func @main(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %w = lumen.constant dense<2.0> : tensor<16x16xf32>
+  %0 = lumen.contract %x, %w : tensor<4x16xf32>, tensor<16x16xf32> -> tensor<4x16xf32>
+  %1 = lumen.contract %0, %w : tensor<4x16xf32>, tensor<16x16xf32> -> tensor<4x16xf32>
+  %2 = lumen.contract %1, %w : tensor<4x16xf32>, tensor<16x16xf32> -> tensor<4x16xf32>
+  %3 = lumen.binary <add> %2, %0 : tensor<4x16xf32>
+  %4 = lumen.softmax %3 {axis = 1 : i64} : tensor<4x16xf32>
+  return %4 : tensor<4x16xf32>
+}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Compiler.h"
+#include "passes/onnx-to-lumen/OnnxToLumen.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -68,6 +69,8 @@ struct Flags {
                                  cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("Say whether the model compiles; write nothing"),
                       cl::cat(category)};
+  cl::opt<bool> operators{"operators", cl::desc("List the supported ONNX operators"),
+                          cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("Print the time of each step"), cl::cat(category)};
   cl::opt<unsigned> jobs{"j", cl::desc("Threads of the compiler (default: one per core)"),
                          cl::Prefix, cl::value_desc("n"), cl::init(0), cl::cat(category)};
@@ -95,6 +98,18 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
       return usage("--dim " + text + ": '" + size + "' is not a size");
   }
   return true;
+}
+
+void printOperators(llvm::raw_ostream &os) {
+  for (const lumen::SupportedOperator &op : lumen::getSupportedOperators()) {
+    std::string name = op.domain.empty() ? op.name.str() : (op.domain + "::" + op.name).str();
+    std::string versions = (llvm::Twine(op.since) + " to " + llvm::Twine(op.until)).str();
+    os << llvm::left_justify(name, 28) << "  ";
+    if (op.note.empty())
+      os << versions << '\n';
+    else
+      os << llvm::left_justify(versions, 8) << "  " << op.note << '\n';
+  }
 }
 
 /// The output's name when none was given, as compilers do: model.so here.
@@ -155,6 +170,8 @@ int main(int argc, char **argv) {
                                    "compiles an ONNX model to a native shared object\n",
                                    &llvm::errs()))
     return kUsage;
+  if (flags.operators)
+    return printOperators(llvm::outs()), 0;
 
   lumen::CompileOptions options;
   if (flags.input.empty())

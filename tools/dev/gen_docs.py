@@ -42,7 +42,8 @@ def reference_pages():
         title = "".join(word.capitalize() for word in source.parent.name.split("-"))
         pages[f"{title}Passes.md"] = f"# Passes of passes/{source.parent.name}\n\n" + tablegen(
             "-gen-pass-doc", source)
-    return {ROOT / "docs/reference" / name: text for name, text in pages.items()}
+    return {ROOT / "docs/reference" / name: text.replace("[TOC]\n\n", "")
+            for name, text in pages.items()}
 
 
 def run(command, folder):
@@ -52,7 +53,7 @@ def run(command, folder):
     result = subprocess.run(["bash", "-c", command], cwd=folder, env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     text = result.stdout.replace(str(folder), ".").replace(str(ROOT) + "/", "")
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in text.splitlines()).rstrip() + "\n"
 
 
 def with_output(text, folder, samples):
@@ -87,6 +88,7 @@ def main():
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]
     stale += [page for page in (ROOT / "docs/reference").glob("*.md") if page not in pages]
     if not args.check:
+        (ROOT / "docs/reference").mkdir(exist_ok=True)
         for page in stale:
             page.write_text(pages[page]) if page in pages else page.unlink()
     for page in stale:

@@ -210,7 +210,8 @@ void GraphBuilder::buildMain(const ImportOptions &options) {
   }
 
   builder.setInsertionPointToEnd(module.getBody());
-  auto main = func::FuncOp::create(builder, named("graph '" + graph.name() + "'"), "main",
+  // What is said about the whole graph needs no name beside the file's.
+  auto main = func::FuncOp::create(builder, builder.getUnknownLoc(), "main",
                                    builder.getFunctionType(inputTypes, outputTypes));
   entry = main.addEntryBlock();
   builder.setInsertionPointToStart(entry);

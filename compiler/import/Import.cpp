@@ -7,8 +7,8 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 
@@ -42,6 +42,21 @@ static std::string parse(StringRef file, ::onnx::ModelProto &model) {
   return "";
 }
 
+/// BLAKE3 of the file, with that of every external file when there are any:
+/// artifacts are told apart by it. SHA-256 would take half of the compile time of
+/// a large model.
+static std::string hashOf(StringRef file, const TensorReader &tensors) {
+  auto digest = [](StringRef bytes) {
+    auto hash = llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(bytes));
+    return llvm::toHex(hash, /*LowerCase=*/true);
+  };
+  std::string result = digest(file);
+  std::string parts = result;
+  for (const auto &[name, external] : tensors.externalFiles())
+    parts += "\n" + digest(external.bytes) + " " + name;
+  return tensors.externalFiles().empty() ? result : digest(parts);
+}
+
 OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::MemoryBuffer> buffer,
                                  StringRef path, const ImportOptions &options,
                                  Diagnostics &diagnostics) {
@@ -61,9 +76,6 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::Mem
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   Builder builder(&context);
   (*module)->setAttr("lumen.name", builder.getStringAttr(model.graph().name()));
-  auto hash = llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(file));
-  (*module)->setAttr("lumen.source_hash",
-                     builder.getStringAttr(llvm::toHex(hash, /*LowerCase=*/true)));
 
   Symbols symbols;
   TensorReader tensors(&context, path, file, fileBlob, diagnostics);
@@ -72,6 +84,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::Mem
   graph.buildMain(options);
   if (diagnostics.errors() != errorsBefore)
     return {};
+  (*module)->setAttr("lumen.source_hash", builder.getStringAttr(hashOf(file, tensors)));
 
   DiagnosticCapture capture(&context, diagnostics);
   if (failed(verify(*module))) {

@@ -26,8 +26,8 @@ struct ImportOptions {
 
 /// Reads the model at `path` into a module of the onnx dialect with one
 /// function `@main` (see OnnxOps.td). The module carries `lumen.name`, the
-/// graph's name, and `lumen.source_hash`, the BLAKE3 digest of the file in
-/// hex (SHA-256 would take half of the compile time of a large model).
+/// graph's name, and `lumen.source_hash`, the BLAKE3 digest of the file in hex
+/// (with external data, that of all files' digests).
 ///
 /// Weights are not copied: the file and its external data stay mapped and are
 /// owned by the context's BlobTable, so the files must not change while the

@@ -26,6 +26,14 @@ public:
   TensorReader(mlir::MLIRContext *context, llvm::StringRef path, llvm::StringRef file,
                uint64_t fileBlob, Diagnostics &diagnostics);
 
+  struct MappedFile {
+    uint64_t blob;
+    llvm::StringRef bytes;
+    std::string sha1; ///< in hex, once it was asked for
+  };
+  /// By location, as the file spells it.
+  const std::map<std::string, MappedFile, std::less<>> &externalFiles() const { return files; }
+
   /// Null after an error. `what` is for messages: "initializer 'w'".
   mlir::TypedAttr read(const ::onnx::TensorProto &tensor, const llvm::Twine &what);
   onnx::SparseTensorAttr read(const ::onnx::SparseTensorProto &tensor, const llvm::Twine &what);
@@ -44,11 +52,6 @@ private:
                                 mlir::RankedTensorType type);
   bool isValid(const ::onnx::TensorProto &tensor, const std::string &what);
 
-  struct MappedFile {
-    uint64_t blob;
-    llvm::StringRef bytes;
-    std::string sha1; ///< in hex, once it was asked for
-  };
   MappedFile *openExternal(llvm::StringRef location, const std::string &what);
 
   mlir::MLIRContext *context;

@@ -2,10 +2,8 @@
 
 #include "compiler/import/Types.h"
 
-#include "dialects/Lumen/Symbols.h"
 #include "dialects/Onnx/Onnx.h"
 
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -132,54 +130,53 @@ template <typename Map> static SmallVector<StringRef> sortedKeys(const Map &map)
 
 void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const ImportOptions &options,
                    Diagnostics &diagnostics) {
-  std::vector<std::string> names, inputNames;
-  llvm::StringSet<> seen;
+  std::vector<std::string> inputNames, texts;
   for (const ::onnx::ValueInfoProto *input : inputs) {
     inputNames.push_back(input->name());
     if (const ::onnx::TensorShapeProto *shape = shapeOf(*input))
       for (auto [axis, dim] : llvm::enumerate(shape->dim()))
-        if (auto symbol = symbolOf(dim, input->name(), axis))
-          if (seen.insert(*symbol).second)
-            names.push_back(*symbol);
+        if (auto text = symbolOf(dim, input->name(), axis))
+          if (names.try_emplace(*text, 1).second)
+            texts.push_back(*text);
+  }
+  // With every text taken for a symbol, those that others explain are not.
+  std::vector<std::string> symbols;
+  for (const std::string &text : texts) {
+    names.erase(text);
+    if (!expression(text)) {
+      names[text] = 1;
+      symbols.push_back(text);
+    }
   }
 
-  // Messages of later stages call a symbol by its identifier.
-  auto findName = [&](StringRef given) -> const std::string * {
-    for (const std::string &name : names)
-      if (name == given)
-        return &name;
-    for (const std::string &name : names)
-      if (identifier(name) == given)
-        return &name;
-    return nullptr;
-  };
-  for (StringRef given : sortedKeys(options.dims)) {
-    int64_t size = options.dims.lookup(given);
-    std::string flag = ("--dim " + given + "=" + Twine(size)).str();
-    const std::string *name = findName(given);
-    if (!name)
+  for (StringRef name : sortedKeys(options.dims)) {
+    int64_t size = options.dims.lookup(name);
+    std::string flag = ("--dim " + name + "=" + Twine(size)).str();
+    if (!names.contains(name))
       diagnostics.error(flag + ": no input has a dimension of that name; " +
-                        (names.empty() ? std::string("all sizes are fixed")
-                                       : "the names are " + quotedList(names)));
+                        (symbols.empty() ? std::string("all sizes are fixed")
+                                         : "the names are " + quotedList(symbols)));
     else if (size < 0)
       diagnostics.error(flag + ": a size cannot be negative");
-    else if (auto [it, isNew] = sizes.try_emplace(*name, size); !isNew && it->second != size)
-      diagnostics.error(flag + ": '" + *name + "' is already " + Twine(it->second));
+    else
+      sizes[name] = size;
   }
+  std::vector<Pending> pending;
   for (StringRef name : sortedKeys(options.shapes)) {
     ArrayRef<int64_t> shape = options.shapes.find(name)->second;
     const auto *input = llvm::find_if(inputs, [&](auto *value) { return value->name() == name; });
-    if (input == inputs.end()) {
+    if (input == inputs.end())
       diagnostics.error("--shape " + name + "=" + shapeString(shape) +
                         ": no input has that name; the inputs are " + quotedList(inputNames));
-      continue;
-    }
-    bindShape(**input, shape, diagnostics);
+    else
+      bindShape(**input, shape, pending, diagnostics);
   }
+  for (const Pending &given : pending)
+    bindSize(given, diagnostics);
 }
 
 void Symbols::bindShape(const ::onnx::ValueInfoProto &input, ArrayRef<int64_t> shape,
-                        Diagnostics &diagnostics) {
+                        std::vector<Pending> &pending, Diagnostics &diagnostics) {
   std::string flag = "--shape " + input.name() + "=" + shapeString(shape);
   if (!input.type().has_tensor_type()) {
     diagnostics.error(flag + ": the input is not a tensor");
@@ -199,18 +196,41 @@ void Symbols::bindShape(const ::onnx::ValueInfoProto &input, ArrayRef<int64_t> s
     return;
   }
   for (auto [axis, dim] : llvm::enumerate(declared->dim())) {
-    std::optional<std::string> symbol = symbolOf(dim, input.name(), axis);
-    if (!symbol) {
-      if (dim.dim_value() != shape[axis])
-        diagnostics.error(flag + ": dimension " + Twine(axis) + " is " + Twine(shape[axis]) +
-                          ", but the model fixes it at " + Twine(dim.dim_value()));
-      continue;
-    }
-    auto [it, isNew] = sizes.try_emplace(*symbol, shape[axis]);
-    if (!isNew && it->second != shape[axis])
+    std::optional<std::string> text = symbolOf(dim, input.name(), axis);
+    if (!text && dim.dim_value() != shape[axis])
       diagnostics.error(flag + ": dimension " + Twine(axis) + " is " + Twine(shape[axis]) +
-                        ", but '" + *symbol + "' is already " + Twine(it->second));
+                        ", but the model fixes it at " + Twine(dim.dim_value()));
+    if (!text)
+      continue;
+    Pending given{flag, *text, axis, shape[axis]};
+    if (names.contains(*text))
+      bindSize(given, diagnostics);
+    else
+      pending.push_back(std::move(given));
   }
+}
+
+void Symbols::bindSize(const Pending &given, Diagnostics &diagnostics) {
+  int64_t known = given.size;
+  if (std::optional<SymExpr> expr = expression(given.text))
+    known = expr->evaluate(sizes).value_or(given.size);
+  known = sizes.try_emplace(given.text, known).first->second;
+  if (known != given.size)
+    diagnostics.error(given.flag + ": dimension " + Twine(given.axis) + " is " + Twine(given.size) +
+                      ", but '" + given.text + "' is already " + Twine(known));
+}
+
+/// The text as an expression over the inputs' symbols; nothing when it is a
+/// symbol of its own.
+std::optional<SymExpr> Symbols::expression(StringRef text) const {
+  // Products of sums grow fast; what real models say is short.
+  if (text.size() > 128 || text.count('*') > 3)
+    return std::nullopt;
+  std::optional<SymExpr> expr = SymExpr::parse(text);
+  if (!expr || *expr == SymExpr::symbol(text) || !expr->evaluate(names))
+    return std::nullopt;
+  std::optional<int64_t> constant = expr->asConstant();
+  return constant && *constant < 0 ? std::nullopt : expr;
 }
 
 const SmallVector<int64_t> *Symbols::givenShape(StringRef input) const {
@@ -218,34 +238,27 @@ const SmallVector<int64_t> *Symbols::givenShape(StringRef input) const {
   return it == shapes.end() ? nullptr : &it->second;
 }
 
-const std::string &Symbols::identifier(StringRef name) {
-  auto [it, isNew] = identifiers.try_emplace(name);
-  if (!isNew)
-    return it->second;
-  std::string base;
-  for (char c : name)
-    base += llvm::isAlnum(c) || c == '_' || c == '.' ? c : '_';
-  if (base.empty() || !(llvm::isAlpha(base[0]) || base[0] == '_'))
-    base = "_" + base;
-  std::string unique = base;
-  unsigned &uses = taken[base];
-  while (uses++ && taken.contains(unique = base + "_" + std::to_string(uses)))
-    continue;
-  taken.try_emplace(unique, 1);
-  return it->second = unique;
-}
-
-std::optional<std::string> Symbols::resolve(const Dimension &dim, StringRef value, int axis) {
-  std::optional<std::string> symbol = symbolOf(dim, value, axis);
-  if (!symbol) {
-    if (dim.dim_value() < 0)
-      return std::nullopt;
-    return std::to_string(dim.dim_value());
+std::optional<SymExpr> Symbols::resolve(const Dimension &dim, StringRef value, int axis,
+                                        std::string &fault) const {
+  std::optional<std::string> text = symbolOf(dim, value, axis);
+  if (!text) {
+    if (dim.dim_value() >= 0)
+      return SymExpr(dim.dim_value());
+    fault = std::to_string(dim.dim_value());
+    return std::nullopt;
   }
-  auto it = sizes.find(*symbol);
+  auto it = sizes.find(*text);
   if (it != sizes.end())
-    return std::to_string(it->second);
-  return identifier(*symbol);
+    return SymExpr(it->second);
+  std::optional<SymExpr> expr = expression(*text);
+  SymExpr size = expr ? expr->substitute(sizes) : SymExpr::symbol(*text);
+  std::optional<int64_t> constant = size.asConstant();
+  if (size.isValid() && (!constant || *constant >= 0))
+    return size;
+  fault = "'" + *text + "'";
+  if (constant)
+    fault += " = " + std::to_string(*constant);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,15 +286,15 @@ Type TypeReader::tensor(int32_t elementCode, const ::onnx::TensorShapeProto *sha
   SmallVector<int64_t> sizes;
   SmallVector<StringAttr> exprs;
   for (auto [axis, dim] : llvm::enumerate(shape->dim())) {
-    std::optional<std::string> expr = symbols.resolve(dim, value, axis);
+    std::string fault;
+    std::optional<SymExpr> expr = symbols.resolve(dim, value, axis, fault);
     if (!expr) {
-      diagnostics.error(what + ": dimension " + Twine(axis) + " is " + Twine(dim.dim_value()) +
+      diagnostics.error(what + ": dimension " + Twine(axis) + " is " + fault +
                         ", expected a size or a symbol");
       return {};
     }
-    int64_t size;
-    sizes.push_back(to_integer(StringRef(*expr), size, 10) ? size : ShapedType::kDynamic);
-    exprs.push_back(StringAttr::get(context, *expr));
+    sizes.push_back(expr->asConstant().value_or(ShapedType::kDynamic));
+    exprs.push_back(StringAttr::get(context, expr->str()));
   }
   SmallVector<int64_t> fixed = llvm::to_vector(
       llvm::make_filter_range(sizes, [](int64_t size) { return !ShapedType::isDynamic(size); }));

@@ -4,6 +4,7 @@
 
 #include "compiler/import/Import.h"
 #include "compiler/import/Schema.h"
+#include "dialects/Lumen/Symbols.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -34,7 +35,11 @@ std::string shapeString(llvm::ArrayRef<int64_t> shape);
 /// not fit into the address space.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
-/// Sizes of named dimensions that the user gave.
+/// Sizes of dimensions: what the file says of them, and what the user does.
+///
+/// A dimension's text in the file is an expression when all its symbols are
+/// dimensions of inputs too, as in "past + 1"; else it is one symbol, whatever
+/// characters it has.
 class Symbols {
 public:
   /// Takes the user's sizes over for the `inputs` of a graph. Reports names that
@@ -42,30 +47,35 @@ public:
   void bind(llvm::ArrayRef<const ::onnx::ValueInfoProto *> inputs, const ImportOptions &options,
             Diagnostics &diagnostics);
 
-  /// The expression of a dimension of value `value` after binding; nothing for
-  /// a negative size.
-  std::optional<std::string> resolve(const ::onnx::TensorShapeProto::Dimension &dim,
-                                     llvm::StringRef value, int axis);
+  /// The size of a dimension of value `value` after binding. Nothing where it
+  /// is negative; then `fault` says what it is.
+  std::optional<SymExpr> resolve(const ::onnx::TensorShapeProto::Dimension &dim,
+                                 llvm::StringRef value, int axis, std::string &fault) const;
 
   /// The whole shape that the user gave to an input, if any.
   const llvm::SmallVector<int64_t> *givenShape(llvm::StringRef input) const;
 
 private:
+  /// A size that the user gave for a dimension with an expression; it is
+  /// compared when all symbols are bound.
+  struct Pending {
+    std::string flag, text;
+    size_t axis;
+    int64_t size;
+  };
   void bindShape(const ::onnx::ValueInfoProto &input, llvm::ArrayRef<int64_t> shape,
-                 Diagnostics &diagnostics);
+                 std::vector<Pending> &pending, Diagnostics &diagnostics);
+  void bindSize(const Pending &given, Diagnostics &diagnostics);
+  std::optional<SymExpr> expression(llvm::StringRef text) const;
 
-  const std::string &identifier(llvm::StringRef name);
-
-  std::map<std::string, int64_t, std::less<>> sizes; ///< by name in the file
+  llvm::StringMap<int64_t> names; ///< symbols of the inputs, each with the value 1
+  llvm::StringMap<int64_t> sizes; ///< of symbols, and of expressions as they stand in the file
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
-  // A name in the file can be any text; in the IR it is an identifier.
-  llvm::StringMap<std::string> identifiers;
-  llvm::StringMap<unsigned> taken; ///< and how often it was asked for
 };
 
 class TypeReader {
 public:
-  TypeReader(mlir::MLIRContext *context, Symbols &symbols, Diagnostics &diagnostics)
+  TypeReader(mlir::MLIRContext *context, const Symbols &symbols, Diagnostics &diagnostics)
       : context(context), symbols(symbols), diagnostics(diagnostics) {}
 
   /// The type of an input or output of the graph, with the sizes that the file
@@ -87,7 +97,7 @@ private:
                     llvm::StringRef value, const llvm::Twine &what, Shapes shapes, bool outermost);
 
   mlir::MLIRContext *context;
-  Symbols &symbols;
+  const Symbols &symbols;
   Diagnostics &diagnostics;
 };
 

@@ -75,7 +75,7 @@ TEST(Import, Bindings) {
   addValue(model.mutable_graph()->add_input(), "z", 1, {"N", "", "a b"});
   expectContains(
       importModel(model).text(),
-      {"tensor<?x?x?xf32, #lumen.dims<[\"N\", \"z.d1\", \"a_b\"]>> {onnx.name = \"z\"}"});
+      {"tensor<?x?x?xf32, #lumen.dims<[\"N\", \"z.d1\", \"\\22a b\\22\"]>> {onnx.name = \"z\"}"});
 
   ImportOptions options;
   options.shapes["x"] = {2, 4};
@@ -93,12 +93,25 @@ TEST(Import, Bindings) {
   expectContains(importModel(model).text(), {"tensor<*xf32> {onnx.name = \"z\"}"});
 }
 
-// Names that differ only in characters an identifier cannot have stay apart.
-TEST(Import, SymbolsStayApart) {
+// A dimension's text is an expression over the inputs' symbols, or one symbol
+// whatever is in it.
+TEST(Import, Expressions) {
   ::onnx::ModelProto model = reluModel();
-  addValue(model.mutable_graph()->add_input(), "z", 1, {"a b", "a+b", "a_b_2", "3?"});
+  addValue(model.mutable_graph()->add_input(), "z", 1, {"past + N", "past", "batch-size", "2*N"});
   expectContains(importModel(model).text(),
-                 {"#lumen.dims<[\"a_b\", \"a_b_2\", \"a_b_2_2\", \"_3_\"]>"});
+                 {R"(#lumen.dims<["N + past", "past", "\22batch-size\22", "2*N"]>)"});
+
+  ImportOptions options;
+  options.shapes["z"] = {7, 5, 3, 4};
+  expectContains(importModel(model, options).text(),
+                 {"tensor<7x5x3x4xf32> {onnx.name = \"z\"}", "tensor<?x4xf32"});
+  options.dims["N"] = 2;
+  expectContains(importModel(model, options).text(),
+                 {"tensor<7x5x3x4xf32> {onnx.name = \"z\"}", "tensor<2x4xf32>"});
+  options.dims["N"] = 3;
+  EXPECT_EQ(importModel(model, options).messages,
+            "m.onnx: --shape z=7x5x3x4: dimension 0 is 7, but 'past + N' is already 8\n"
+            "m.onnx: --shape z=7x5x3x4: dimension 3 is 4, but '2*N' is already 6\n");
 }
 
 // An initializer that is also declared as an input is a constant (IR 3 asks for

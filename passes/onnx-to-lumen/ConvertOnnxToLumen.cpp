@@ -73,7 +73,7 @@ public:
         failed(checkComplete(node)))
       return failure();
     for (Value result : node.results)
-      if (failed(node.checkSize(Emitter::shapeOf(result))))
+      if (result && failed(node.checkSize(Emitter::shapeOf(result))))
         return failure();
     return std::move(node.results);
   }

@@ -74,8 +74,8 @@ public:
   bool hasOutput(unsigned index) { return op.hasOutput(index); }
   llvm::StringRef getOperator() { return op.getOpType(); }
 
-  /// Gives the node's results; fewer than it has outputs only where the file
-  /// leaves the others out.
+  /// Gives the node's results. One may be null, or missing at the end, where the
+  /// file leaves that output out.
   mlir::LogicalResult yield(mlir::ValueRange values) {
     results.assign(values.begin(), values.end());
     return mlir::success();
@@ -140,6 +140,12 @@ struct WindowAxis {
   int64_t window, stride, dilation, padLow, padHigh;
   int64_t output;
 };
+
+/// A list attribute of `count` entries, each at least `least` and of 31 bits;
+/// `absent` for each where it is not given.
+mlir::FailureOr<llvm::SmallVector<int64_t>> readSpatialList(Node &node, llvm::StringRef name,
+                                                            size_t count, int64_t absent,
+                                                            int64_t least);
 
 /// Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for the
 /// spatial dimensions `sizes`. `kernel` is used where kernel_shape is absent,

@@ -1,4 +1,4 @@
-//===- Convolution.cpp - Conv ---------------------------------------------===//
+//===- Convolution.cpp - Conv and ConvTranspose ---------------------------===//
 
 #include "passes/onnx-to-lumen/Converter.h"
 
@@ -8,6 +8,22 @@ using namespace lumen;
 /// One field of each axis.
 static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, int64_t WindowAxis::*field) {
   return llvm::map_to_vector(axes, [&](const WindowAxis &axis) { return axis.*field; });
+}
+
+/// Adds the bias, input 2, to a channels-last result and moves channels back.
+static LogicalResult finish(Node &node, Value result, int64_t outputs) {
+  Emitter &emit = node.emit;
+  ArrayRef<int64_t> shape = Emitter::shapeOf(result);
+  int64_t rank = shape.size();
+  if (Value bias = node.input(2)) {
+    if (node.inputShape(2) != ArrayRef<int64_t>(outputs))
+      return node.error() << "bias has shape " << shapeText(node.inputShape(2)) << ", expected "
+                          << outputs;
+    if (failed(node.expectSameElementType(0, 2)))
+      return failure();
+    result = emit.binary(BinaryKind::Add, result, emit.broadcastAlong(bias, shape, rank - 1));
+  }
+  return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
 }
 
 /// Input [N, C, spatial...], weight [O, C/groups, taps...], bias [O].
@@ -55,19 +71,165 @@ static LogicalResult conv(Node &node) {
       emit.transpose(node.input(1), filterPerm), array(&WindowAxis::window),
       array(&WindowAxis::stride), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
-  if (Value bias = node.input(2)) {
-    if (node.inputShape(2) != ArrayRef<int64_t>(outputs))
-      return node.error() << "bias has shape " << shapeText(node.inputShape(2)) << ", expected "
-                          << outputs;
-    if (failed(node.expectSameElementType(0, 2)))
-      return failure();
-    result = emit.binary(BinaryKind::Add, result, emit.broadcastAlong(bias, shape, rank - 1));
+  return finish(node, result, outputs);
+}
+
+//===----------------------------------------------------------------------===//
+// ConvTranspose
+//===----------------------------------------------------------------------===//
+
+/// Puts `strides - 1` zeros behind each element of the spatial dimensions of a
+/// channels-last tensor, but the last.
+static Value spread(Emitter &emit, Value x, ArrayRef<int64_t> strides) {
+  ArrayRef<int64_t> from = Emitter::shapeOf(x);
+  SmallVector<int64_t> apart{from[0]}, low{0}, high{0}, together{from[0]}, sizes{from[0]};
+  for (auto [size, stride] : llvm::zip(from.drop_front(), strides)) {
+    apart.append({size, 1});
+    low.append({0, 0});
+    high.append({0, stride - 1});
+    together.push_back(size * stride);
+    sizes.push_back((size - 1) * stride + 1);
   }
-  return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
+  apart.push_back(from.back());
+  for (SmallVector<int64_t> *list : {&low, &high})
+    list->push_back(0);
+  for (SmallVector<int64_t> *list : {&together, &sizes})
+    list->push_back(from.back());
+  Value zero = emit.scalar(0, Emitter::typeOf(x).getElementType());
+  x = emit.reshape(emit.pad(PadKind::Constant, emit.reshape(x, apart), zero, low, high), together);
+  SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
+  return emit.slice(x, offsets, sizes, ones);
+}
+
+/// Weight [C, O/groups, taps...] -> filter [taps..., C/groups, O], taps reversed.
+static Value transposedFilter(Emitter &emit, Value weight, int64_t groups) {
+  SmallVector<int64_t> shape(Emitter::shapeOf(weight));
+  int64_t depth = shape[0] / groups, outputs = shape[1], spatial = shape.size() - 2;
+  SmallVector<int64_t> grouped{groups, depth, outputs};
+  grouped.append(shape.begin() + 2, shape.end());
+  SmallVector<int64_t> perm, filter(shape.begin() + 2, shape.end());
+  for (int64_t i = 0; i < spatial; ++i)
+    perm.push_back(3 + i);
+  perm.append({1, 0, 2});
+  filter.append({depth, groups * outputs});
+  Value result = emit.reshape(emit.transpose(emit.reshape(weight, grouped), perm), filter);
+  SmallVector<int64_t> offsets(filter.size(), 0), strides(filter.size(), 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    offsets[i] = filter[i] - 1;
+    strides[i] = -1;
+  }
+  return emit.slice(result, offsets, filter, strides);
+}
+
+/// Where the windows of a transposed convolution lie: `output` is its own size,
+/// pads are what is cut from the full result.
+static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node) {
+  ArrayRef<int64_t> sizes = node.inputShape(0).drop_front(2);
+  ArrayRef<int64_t> kernel = node.inputShape(1).drop_front(2);
+  auto outputPadding = readSpatialList(node, "output_padding", sizes.size(), 0, 0);
+  auto strides = readSpatialList(node, "strides", sizes.size(), 1, 1);
+  auto dilations = readSpatialList(node, "dilations", sizes.size(), 1, 1);
+  auto pads = readSpatialList(node, "pads", 2 * sizes.size(), 0,
+                              std::numeric_limits<int32_t>::min());
+  auto outputShape = readSpatialList(node, "output_shape", sizes.size(), 0, 0);
+  if (failed(outputPadding) || failed(strides) || failed(dilations) || failed(pads) ||
+      failed(outputShape))
+    return failure();
+  std::optional<SmallVector<int64_t>> given = node.integers("kernel_shape");
+  if (given && !given->empty() && ArrayRef<int64_t>(*given) != kernel)
+    return node.error() << "attribute 'kernel_shape' is " << shapeText(*given)
+                        << ", but the weight's is " << shapeText(kernel);
+  StringRef autoPad = node.string("auto_pad", "NOTSET");
+  bool isSame = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+  if (!isSame && autoPad != "NOTSET" && autoPad != "VALID" && !autoPad.empty())
+    return node.error() << "attribute 'auto_pad' is '" << autoPad
+                        << "', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
+  SmallVector<WindowAxis> axes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    WindowAxis axis{kernel[i], (*strides)[i], (*dilations)[i], 0, 0, 0};
+    int64_t full = 0, extent = 0, wanted = (*outputShape)[i];
+    if (llvm::MulOverflow(sizes[i] - 1, axis.stride, full) ||
+        llvm::MulOverflow(kernel[i] - 1, axis.dilation, extent) ||
+        llvm::AddOverflow(full, extent + 1 + (*outputPadding)[i], full))
+      return node.error() << "result is too large";
+    if (isSame && wanted == 0)
+      wanted = sizes[i] * axis.stride;
+    if (wanted != 0) {
+      // What is too much is cut on both sides, the odd one as auto_pad says.
+      int64_t total = std::max<int64_t>(full - wanted, 0);
+      axis.padLow = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      axis.padHigh = full - wanted - axis.padLow;
+      axis.output = wanted;
+    } else {
+      bool isGiven = autoPad != "VALID";
+      axis.padLow = isGiven ? (*pads)[i] : 0;
+      axis.padHigh = isGiven ? (*pads)[sizes.size() + i] : 0;
+      axis.output = full - axis.padLow - axis.padHigh;
+    }
+    if (axis.output < 1)
+      return node.error() << "result has size " << axis.output << " in spatial dimension " << i;
+    // In the convolution of the spread input the full result needs a border of
+    // extent - 1 elements; output_padding widens its end.
+    axis.padLow = extent - axis.padLow;
+    axis.padHigh = extent + (*outputPadding)[i] - axis.padHigh;
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// The gradient of a convolution: a plain one over the input with zeros between
+/// its elements, and the filter turned around.
+static LogicalResult convTranspose(Node &node) {
+  ArrayRef<int64_t> input = node.inputShape(0), weight = node.inputShape(1);
+  int64_t rank = input.size();
+  if (rank < 3 || int64_t(weight.size()) != rank)
+    return node.error() << "input and weight have shapes " << shapeText(input) << " and "
+                        << shapeText(weight)
+                        << ", expected the same number of dimensions, at least three";
+  if (failed(node.expectSameElementType(0, 1)))
+    return failure();
+  int64_t groups = node.integer("group", 1), channels = input[1];
+  if (groups < 1 || channels % groups != 0)
+    return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
+                        << channels << " input channels";
+  if (weight[0] != channels)
+    return node.error() << "weight has " << weight[0] << " input channels, expected " << channels;
+  if (llvm::is_contained(input.drop_front(2), 0) || llvm::is_contained(weight, 0))
+    return node.error() << "input and weight have shapes " << shapeText(input) << " and "
+                        << shapeText(weight) << ", expected no empty dimension";
+  FailureOr<SmallVector<WindowAxis>> axes = readTransposedWindow(node);
+  if (failed(axes))
+    return failure();
+  int64_t outputs = weight[1] * groups;
+  SmallVector<int64_t> shape{input[0]}, spreadShape{input[0], channels};
+  for (auto [axis, size] : llvm::zip(*axes, input.drop_front(2))) {
+    shape.push_back(axis.output);
+    int64_t spreadSize;
+    if (llvm::MulOverflow(size, axis.stride, spreadSize))
+      return node.error() << "result is too large";
+    spreadShape.push_back(spreadSize);
+  }
+  shape.push_back(outputs);
+  if (failed(node.checkSize(shape)) || failed(node.checkSize(spreadShape)))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  x = spread(emit, x, fields(*axes, &WindowAxis::stride));
+  Builder &b = emit.builder;
+  SmallVector<int64_t> ones(rank - 2, 1);
+  Value result = emit.create<ConvOp>(
+      node.inputType(0).clone(shape), x, transposedFilter(emit, node.input(1), groups),
+      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::window)), b.getDenseI64ArrayAttr(ones),
+      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::dilation)),
+      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::padLow)),
+      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::padHigh)), b.getI64IntegerAttr(groups),
+      UnitAttr());
+  return finish(node, result, outputs);
 }
 
 static const OperatorRow rows[] = {
     {"Conv", 2, 3, conv},
+    {"ConvTranspose", 2, 3, convTranspose},
 };
 
 ArrayRef<OperatorRow> lumen::convolutionRows() { return rows; }

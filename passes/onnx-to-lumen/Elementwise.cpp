@@ -224,11 +224,28 @@ static LogicalResult mod(Node &node) {
 
 static LogicalResult bitShift(Node &node) {
   StringRef direction = node.string("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.error() << "attribute 'direction' is '" << direction
+                        << "', expected LEFT or RIGHT";
+  auto type = dyn_cast<IntegerType>(node.inputType(0).getElementType());
+  if (!type || type.getWidth() == 1)
+    return node.error() << "input has element type " << node.inputType(0).getElementType()
+                        << ", expected an integer type";
   if (direction == "LEFT")
     return binary<BK::ShiftLeft>(node);
-  if (direction == "RIGHT")
+  if (type.isUnsigned())
     return binary<BK::ShiftRight>(node);
-  return node.error() << "attribute 'direction' is '" << direction << "', expected LEFT or RIGHT";
+  // Signed numbers shifted by their width or more (a negative amount counts as
+  // such) leave only their sign, where ours leaves zero.
+  FailureOr<SmallVector<Value>> values = broadcastAlike(node);
+  if (failed(values))
+    return failure();
+  Emitter &emit = node.emit;
+  Value amount = (*values)[1];
+  double most = type.getWidth() - 1;
+  Value isWide = emit.compare(CK::Lt, amount, 0.0);
+  amount = emit.select(isWide, emit.splatLike(amount, most), emit.binary(BK::Min, amount, most));
+  return node.yield(emit.binary(BK::ShiftRight, (*values)[0], amount));
 }
 
 /// The exponent may have another type; the result has that of the base.

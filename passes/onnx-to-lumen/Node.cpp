@@ -138,9 +138,8 @@ LogicalResult Node::expectSameElementType(unsigned first, unsigned second) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// A list attribute with one entry per spatial dimension.
-static FailureOr<SmallVector<int64_t>> readList(Node &node, StringRef name, size_t count,
-                                                int64_t absent, int64_t least) {
+FailureOr<SmallVector<int64_t>> lumen::readSpatialList(Node &node, StringRef name, size_t count,
+                                                       int64_t absent, int64_t least) {
   std::optional<SmallVector<int64_t>> values = node.integers(name);
   if (!values || values->empty())
     return SmallVector<int64_t>(count, absent);
@@ -196,9 +195,9 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<int64_
       return node.error() << "kernel of shape " << shapeText(kernel) << " has the dimension "
                           << size << ", expected at least 1";
   constexpr int64_t kAnyPad = std::numeric_limits<int32_t>::min();
-  auto strides = readList(node, "strides", count, 1, 1);
-  auto dilations = readList(node, "dilations", count, 1, 1);
-  auto pads = readList(node, "pads", 2 * count, 0, kAnyPad);
+  auto strides = readSpatialList(node, "strides", count, 1, 1);
+  auto dilations = readSpatialList(node, "dilations", count, 1, 1);
+  auto pads = readSpatialList(node, "pads", 2 * count, 0, kAnyPad);
   if (failed(strides) || failed(dilations) || failed(pads))
     return failure();
   StringRef autoPad = node.string("auto_pad", "NOTSET");

@@ -98,6 +98,21 @@ static LogicalResult withStash(Node &node, function_ref<Value(Value)> normalize)
   return node.yield(emit.convert(normalize(x), element));
 }
 
+/// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon).
+static std::pair<Value, Value> statistics(Emitter &emit, Value x, int64_t axis, double epsilon) {
+  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, shape.size()));
+  double count = ShapedType::getNumElements(shape.drop_front(axis));
+  auto meanOf = [&](Value v) {
+    return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/true), count);
+  };
+  Value mean = meanOf(x);
+  Value centred = emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
+  Value variance = meanOf(emit.binary(BK::Mul, centred, centred));
+  Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, variance, epsilon));
+  return {mean, emit.unary(UK::Reciprocal, deviation)};
+}
+
 template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
   ArrayRef<int64_t> shape = node.inputShape(0);
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), shape.size());
@@ -113,12 +128,21 @@ template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
       return failure();
   }
   Emitter &emit = node.emit;
-  if (failed(withStash(node, [&](Value x) { return emit.norm(kind, x, *axis, epsilon); })))
+  // Statistics that the model wants to see, in the type they are computed in.
+  Value mean, inverse;
+  LogicalResult done = withStash(node, [&](Value x) {
+    if (node.hasOutput(1) || node.hasOutput(2))
+      std::tie(mean, inverse) = statistics(emit, x, *axis, epsilon);
+    return emit.norm(kind, x, *axis, epsilon);
+  });
+  if (failed(done))
     return failure();
   Value x = node.getResults().front();
   x = emit.binary(BK::Mul, x, emit.broadcastTo(node.input(1), shape));
   if (Value bias = node.input(2))
     x = emit.binary(BK::Add, x, emit.broadcastTo(bias, shape));
+  if (kind == NormKind::Layer)
+    return node.yield({x, mean, inverse});
   return node.yield(x);
 }
 
@@ -205,8 +229,7 @@ static const OperatorRow rows[] = {
     {"BatchNormalization", 5, 5, batchNormalization, "inference only"},
     {"GroupNormalization", 3, 3, groupNormalization, "stash_type 1"},
     {"InstanceNormalization", 3, 3, instanceNormalization},
-    {"LayerNormalization", 2, 3, trailingNorm<NormKind::Layer>,
-     "without the outputs Mean and InvStdDev; stash_type 1"},
+    {"LayerNormalization", 2, 3, trailingNorm<NormKind::Layer>, "stash_type 1"},
     {"LogSoftmax", 1, 1, softmax<true>},
     {"LpNormalization", 1, 1, lpNormalization},
     {"MeanVarianceNormalization", 1, 1, meanVarianceNormalization},

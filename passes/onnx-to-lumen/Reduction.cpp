@@ -1,4 +1,4 @@
-//===- Reduction.cpp - the Reduce family, ArgMax and ArgMin ---------------===//
+//===- Reduction.cpp - the Reduce family, ArgMax, running sums ------------===//
 
 #include "passes/onnx-to-lumen/Converter.h"
 
@@ -120,32 +120,99 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
   return isReal ? result : emit.convert(result, element);
 }
 
-/// The index of the extreme element: the least (or last) index at which the
-/// element equals the extreme.
+/// The index of the extreme element, with its dimension kept as 1: the least (or
+/// last) index at which the element equals the extreme.
+static Value extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
+  RankedTensorType type = Emitter::typeOf(x);
+  Value best = emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true),
+                                type.getShape());
+  RankedTensorType indexType = type.clone(emit.builder.getI64Type());
+  // Where nothing equals it (NaN), the worst index stays within the dimension.
+  Value other = emit.splat(indexType, isLast ? 0.0 : double(type.getDimSize(axis) - 1));
+  Value candidates = emit.select(emit.compare(CompareKind::Eq, x, best),
+                                 emit.iota(indexType, axis), other);
+  return emit.reduce(isLast ? RK::Max : RK::Min, candidates, {axis}, /*keepDims=*/true);
+}
+
 template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), node.inputType(0).getRank());
   if (failed(axis))
     return failure();
   bool keepDims = node.integer("keepdims", 1) != 0;
   bool isLast = node.getOpset() >= 12 && node.integer("select_last_index", 0) != 0;
+  if (node.inputShape(0)[*axis] == 0)
+    return node.error() << "dimension " << *axis << " is empty";
+  Value index = extremeIndex(node.emit, node.input(0), extreme, *axis, isLast);
+  SmallVector<int64_t> shape(Emitter::shapeOf(index));
+  if (!keepDims)
+    shape.erase(shape.begin() + *axis);
+  return node.yield(node.emit.reshape(index, shape));
+}
+
+/// One where the first maximum is. Before version 13 all dimensions from the
+/// axis on are one.
+static LogicalResult hardmax(Node &node) {
+  bool isFlat = node.getOpset() < 13;
+  ArrayRef<int64_t> shape = node.inputShape(0);
+  FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", isFlat ? 1 : -1), shape.size());
+  if (failed(axis) || failed(node.expectReal()))
+    return failure();
   Emitter &emit = node.emit;
   Value x = node.input(0);
+  if (isFlat) {
+    x = emit.reshape(x, {ShapedType::getNumElements(shape.take_front(*axis)),
+                         ShapedType::getNumElements(shape.drop_front(*axis))});
+    axis = 1;
+  }
+  Value first = extremeIndex(emit, x, RK::Max, *axis, /*isLast=*/false);
+  Value index = emit.iota(Emitter::typeOf(x).clone(emit.builder.getI64Type()), *axis);
+  Value isFirst = emit.compare(CompareKind::Eq, index,
+                               emit.broadcastTo(first, Emitter::shapeOf(x)));
+  return node.yield(emit.reshape(emit.convert(isFirst, node.inputType(0).getElementType()), shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Running sums and products
+//===----------------------------------------------------------------------===//
+
+/// Moves the elements of one dimension by `distance` towards its end (or its
+/// start if negative); `fill` takes the free places.
+static Value shift(Emitter &emit, Value x, Value fill, int64_t axis, int64_t distance) {
+  SmallVector<int64_t> low(Emitter::typeOf(x).getRank(), 0), high = low;
+  low[axis] = distance;
+  high[axis] = -distance;
+  return emit.pad(PadKind::Constant, x, fill, low, high);
+}
+
+/// Element i combines elements 0..i, by doubling the reach: log2(n) steps.
+template <BinaryKind kind> static LogicalResult scan(Node &node) {
+  bool isExclusive = node.integer("exclusive", 0) != 0;
+  int64_t direction = node.integer("reverse", 0) != 0 ? -1 : 1;
+  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1, "axis");
+  if (failed(given))
+    return failure();
+  if (given->size() != 1)
+    return node.error() << "axis has " << given->size() << " elements, expected 1";
+  FailureOr<int64_t> axis = node.normalizeAxis(given->front(), node.inputType(0).getRank());
+  if (failed(axis))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  Value fill = emit.scalar(kind == BK::Mul ? 1 : 0, node.inputType(0).getElementType());
   int64_t size = node.inputShape(0)[*axis];
-  if (size == 0)
-    return node.error() << "dimension " << *axis << " is empty";
-  Value best = emit.broadcastTo(emit.reduce(extreme, x, {*axis}, /*keepDims=*/true),
-                                node.inputShape(0));
-  RankedTensorType indexType = node.inputType(0).clone(emit.builder.getI64Type());
-  Value index = emit.iota(indexType, *axis);
-  // Where nothing equals it (NaN), the worst index stays within the dimension.
-  Value other = emit.splat(indexType, isLast ? 0.0 : double(size - 1));
-  Value candidates = emit.select(emit.compare(CompareKind::Eq, x, best), index, other);
-  return node.yield(emit.reduce(isLast ? RK::Max : RK::Min, candidates, {*axis}, keepDims));
+  if (isExclusive && size > 0)
+    x = shift(emit, x, fill, *axis, direction);
+  for (int64_t reach = 1; reach < size; reach *= 2)
+    x = emit.binary(kind, x, shift(emit, x, fill, *axis, direction * reach));
+  return node.yield(x);
 }
 
 static const OperatorRow rows[] = {
     {"ArgMax", 1, 1, argExtreme<RK::Max>},
     {"ArgMin", 1, 1, argExtreme<RK::Min>},
+    {"CumProd", 2, 2, scan<BK::Mul>, "constant axis"},
+    {"CumSum", 2, 2, scan<BK::Add>, "constant axis"},
+    {"Hardmax", 1, 1, hardmax},
     {"ReduceL1", 1, 2, reduction<l1, 18>},
     {"ReduceL2", 1, 2, reduction<l2, 18>},
     {"ReduceLogSum", 1, 2, reduction<logSum, 18>},

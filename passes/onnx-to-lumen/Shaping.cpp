@@ -287,11 +287,18 @@ static LogicalResult trilu(Node &node) {
 
 /// `on` where the index along a new dimension is the input's element.
 static LogicalResult oneHot(Node &node) {
-  FailureOr<SmallVector<int64_t>> depth = node.constantIntegers(1, "depth");
-  if (failed(depth))
-    return failure();
-  if (depth->size() != 1 || depth->front() < 1)
-    return node.error() << "depth is " << shapeText(*depth) << ", expected a positive number";
+  // Any number may say how many classes there are.
+  std::optional<ConstantData> data = ConstantData::get(node.input(1));
+  if (!data)
+    return node.error() << "depth is computed from the model's inputs; only constants are "
+                        << "supported";
+  if (data->size() != 1)
+    return node.error() << "depth has shape " << shapeText(node.inputShape(1))
+                        << ", expected scalar";
+  Type countType = node.emit.builder.getI64Type();
+  int64_t depth = evaluateConvert(data->getElementType(), countType, (*data)[0]).integer;
+  if (depth < 1)
+    return node.error() << "depth is " << depth << ", expected a positive number";
   if (node.inputShape(2) != ArrayRef<int64_t>(2))
     return node.error() << "values have shape " << shapeText(node.inputShape(2)) << ", expected 2";
   int64_t rank = node.inputType(0).getRank() + 1;
@@ -299,12 +306,12 @@ static LogicalResult oneHot(Node &node) {
   if (failed(axis))
     return failure();
   SmallVector<int64_t> shape(node.inputShape(0));
-  shape.insert(shape.begin() + *axis, depth->front());
+  shape.insert(shape.begin() + *axis, depth);
   if (failed(node.checkSize(shape)))
     return failure();
   Emitter &emit = node.emit;
   Value index = emit.convert(node.input(0), emit.builder.getI64Type());
-  Value wrapped = emit.binary(BK::Add, index, double(depth->front()));
+  Value wrapped = emit.binary(BK::Add, index, double(depth));
   index = emit.select(emit.compare(CK::Lt, index, 0.0), wrapped, index);
   SmallVector<int64_t> dims;
   for (int64_t i = 0; i < rank; ++i)

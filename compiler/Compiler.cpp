@@ -84,6 +84,9 @@ bool Compilation::checkOptions() {
     return error("unknown stage '" + options.stopAfter + "', expected one of: " + known);
   }
   StringRef stem = options.name.empty() ? llvm::sys::path::stem(options.output) : StringRef(options.name);
+  // The prefix of a static library belongs to the file, not to the model.
+  if (options.name.empty() && options.emit == "lib")
+    stem.consume_front("lib");
   if (stem.empty())
     stem = llvm::sys::path::stem(options.input);
   auto sanitized = link::sanitizeName(stem);

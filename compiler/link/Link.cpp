@@ -257,7 +257,10 @@ Error Link::linkArtifact(PendingFile &artifact) {
 }
 
 Error Link::addHeaders() {
-  std::string stem = sys::path::stem(options.output).str();
+  StringRef file = sys::path::stem(options.output);
+  if (options.emit == Emit::StaticLibrary)
+    file.consume_front("lib");
+  std::string stem = file.str();
   if (stem == "lumen")
     return createStringError("cannot write '" + options.output +
                              "': its header would replace lumen.h, expected another name");

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/unit/codegen/ProductRunner.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "test/unit/codegen/KernelHarness.h"
+#include "test/unit/codegen/ProductText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,52 +48,66 @@ double seconds() {
 LUMEN_PEAK(peak256, "avx2,fma", 32)
 LUMEN_PEAK(peak512, "avx512f", 64)
 
-ConvSpec square(int64_t size, int64_t channels, int64_t outputs, int64_t window, int64_t stride,
+ConvText square(int64_t size, int64_t channels, int64_t outputs, int64_t window, int64_t stride,
                 int64_t pad, int64_t groups = 1) {
-  ConvSpec spec;
-  spec.input = {size, size};
-  spec.window = {window, window};
-  spec.strides = {stride, stride};
-  spec.dilations = {1, 1};
-  spec.padLow = spec.padHigh = {pad, pad};
-  spec.channels = channels;
-  spec.outputs = outputs;
-  spec.groups = groups;
-  spec.tail = Tail::BiasRelu;
-  return spec;
+  ConvText conv;
+  conv.input = {size, size};
+  conv.window = {window, window};
+  conv.strides = {stride, stride};
+  conv.dilations = {1, 1};
+  conv.padLow = conv.padHigh = {pad, pad};
+  conv.channels = channels;
+  conv.outputs = outputs;
+  conv.groups = groups;
+  conv.tail = Tail::BiasRelu;
+  return conv;
 }
 
-ContractSpec product(int64_t m, int64_t n, int64_t k) {
-  ContractSpec spec;
-  spec.m = m;
-  spec.n = n;
-  spec.k = k;
-  spec.tail = Tail::BiasRelu;
-  return spec;
+ContractText product(int64_t m, int64_t n, int64_t k) {
+  ContractText contract;
+  contract.m = m;
+  contract.n = n;
+  contract.k = k;
+  contract.tail = Tail::BiasRelu;
+  return contract;
 }
 
-void measure(const std::string &name, Case c, const std::vector<std::string> &levels) {
+void measure(const std::string &name, const std::string &text, double flops,
+             const std::vector<std::string> &levels) {
   std::printf("%-28s", name.c_str());
   for (const std::string &level : levels) {
-    std::string error;
-    auto runner = Runner::create(c, level, error);
-    if (!runner) {
-      std::printf("  %s: %s", level.c_str(), error.c_str());
+    double start = seconds();
+    auto kernel = LoadedKernel::make(text, level);
+    double compileSeconds = seconds() - start;
+    if (!kernel)
       continue;
+    std::vector<GuardedBuffer> buffers;
+    std::vector<void *> pointers;
+    auto op = kernel->getKernel();
+    for (mlir::Type type :
+         llvm::concat<const mlir::Type>(op.getArgumentTypes(), op.getResultTypes())) {
+      size_t bytes = lumen::dispatch::tensorBytes(llvm::cast<mlir::RankedTensorType>(type));
+      buffers.emplace_back(bytes, /*aligned=*/true);
+      pointers.push_back(buffers.back().data());
+      // Normal numbers: denormal ones would be slow.
+      for (size_t i = 0; i < bytes / sizeof(float); ++i)
+        static_cast<float *>(pointers.back())[i] = (i % 13) * 0.25f - 1.5f;
     }
-    runner->run(c);
+    int64_t grid = kernel->getShape().grid;
+    kernel->run(pointers, 0, grid);
     std::vector<double> times;
-    double begin = seconds();
-    while (times.size() < 5 || (seconds() - begin < 0.15 && times.size() < 500)) {
-      double start = seconds();
-      runner->run(c);
+    double total = 0;
+    while (times.size() < 5 || (total < 0.15 && times.size() < 500)) {
+      start = seconds();
+      kernel->run(pointers, 0, grid);
       times.push_back(seconds() - start);
+      total += times.back();
     }
     std::sort(times.begin(), times.end());
     double best = times[times.size() / 4];
-    std::printf("  | %7.1f GF %9.1f us %5.0f ms %5zu B %4lld units", c.flops / best * 1e-9,
-                best * 1e6, runner->compileMillis, runner->objectSize,
-                static_cast<long long>(runner->shape.grid));
+    std::printf("  | %7.1f GF %9.1f us %5.0f ms %5zu B %4lld units", flops / best * 1e-9,
+                best * 1e6, compileSeconds * 1e3, kernel->getCodeSize(),
+                static_cast<long long>(grid));
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -100,8 +116,10 @@ void measure(const std::string &name, Case c, const std::vector<std::string> &le
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<std::string> levels = hostLevels();
-  levels.resize(std::min<size_t>(levels.size(), 2));
+  std::vector<std::string> levels;
+  for (llvm::StringRef level : lumen::cpu::levelNames())
+    if (lumen::cpu::hostSupports(level) && levels.size() < 2)
+      levels.push_back(level.str());
   if (__builtin_cpu_supports("fma"))
     std::printf("peak, 256 bit: %.0f GF\n", peak256());
   if (__builtin_cpu_supports("avx512f"))
@@ -111,14 +129,22 @@ int main(int argc, char **argv) {
     std::printf("  | %-47s", level.c_str());
   std::printf("\n");
 
-  std::vector<std::pair<std::string, std::function<Case(std::mt19937 &)>>> layers;
-  auto addProduct = [&](int64_t m, int64_t n, int64_t k) {
-    layers.emplace_back("gemm " + std::to_string(m) + "x" + std::to_string(n) + "x" +
-                            std::to_string(k),
-                        [=](std::mt19937 &r) { return makeContract(product(m, n, k), r, false); });
+  auto isWanted = [&](const std::string &name) {
+    bool wanted = argc == 1;
+    for (int i = 1; i < argc; ++i)
+      wanted |= std::strstr(name.c_str(), argv[i]) != nullptr;
+    return wanted;
   };
-  auto addConv = [&](const std::string &name, ConvSpec spec) {
-    layers.emplace_back("conv " + name, [=](std::mt19937 &r) { return makeConv(spec, r, false); });
+  auto addProduct = [&](int64_t m, int64_t n, int64_t k) {
+    std::string name =
+        "gemm " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+    ContractText contract = product(m, n, k);
+    if (isWanted(name))
+      measure(name, contract.text(), contract.flops(), levels);
+  };
+  auto addConv = [&](const std::string &name, const ConvText &conv) {
+    if (isWanted("conv " + name))
+      measure("conv " + name, conv.text(), conv.flops(), levels);
   };
   addProduct(256, 256, 256);
   addProduct(512, 512, 512);
@@ -160,13 +186,4 @@ int main(int argc, char **argv) {
   addConv("dw 960@7", square(7, 960, 960, 3, 1, 1, 960));
   addConv("dw s2 96@112", square(112, 96, 96, 3, 2, 1, 96));
   addConv("grouped 1x1 240-240/3@28", square(28, 240, 240, 1, 1, 0, 3));
-
-  for (auto &[name, make] : layers) {
-    bool wanted = argc == 1;
-    for (int i = 1; i < argc; ++i)
-      wanted |= std::strstr(name.c_str(), argv[i]) != nullptr;
-    std::mt19937 random(1);
-    if (wanted)
-      measure(name, make(random), levels);
-  }
 }

@@ -68,6 +68,11 @@ mlir::Value memrefOfPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::
                             mlir::Type elementType, int64_t elements);
 
 /// Fills in the kernel's body. On failure a diagnostic was emitted.
+///
+/// Memory planning lets a result lie where an operand of the epilogue lies that is
+/// used for the last time. So builders of contractions, convolutions, windows and
+/// elementwise kernels write each element of a result once, after they read all
+/// operands at its position, and keep no intermediate values there.
 using KernelBuilder = mlir::FailureOr<LaunchShape> (*)(CpuKernel &);
 
 // One per family, each in the file of its name.

@@ -106,6 +106,23 @@ void Planner::collectSlots() {
   }
 }
 
+/// True if the builders of the root's family write each element of a result once,
+/// after everything that they read at its position. Reductions and normalisations
+/// may keep intermediate values in the result.
+static bool writesOnce(Operation *root) {
+  if (!root)
+    return true;
+  switch (cast<LumenOpInterface>(root).getFamily()) {
+  case Family::Contraction:
+  case Family::Convolution:
+  case Family::Window:
+  case Family::Movement:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// True if `kernel` reads its input only at the element that it writes: by
 /// elementwise operations alone, behind the root if there is one. Builders load
 /// what an epilogue reads when they store the result, each element once.
@@ -129,7 +146,7 @@ bool Planner::mayReuse(LaunchOp launch, unsigned input, int64_t step) {
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   Value operand = launch.getInputs()[input], result = launch.getResult(0);
   Value from = storageOf(operand), to = storageOf(result);
-  if (from == to || to != result)
+  if (!writesOnce(kernel.getRoot()) || from == to || to != result)
     return false;
   const Slot &source = slots.find(from)->second, &target = slots.find(to)->second;
   if (source.region != MemoryRegion::Arena || target.region != MemoryRegion::Arena || target.reuses ||

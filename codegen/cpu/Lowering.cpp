@@ -36,8 +36,10 @@ struct ExpandVectors : PassWrapper<ExpandVectors, OperationPass<ModuleOp>> {
     // The approximations with a small error; see ScalarFunctions.cpp for the
     // functions that upstream approximates too coarsely.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained({"math.exp", "math.log", "math.log1p", "math.expm1", "math.erf",
-                                 "math.tanh"},
+      return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
+                                 math::Log1pOp::getOperationName(),
+                                 math::ExpM1Op::getOperationName(), math::ErfOp::getOperationName(),
+                                 math::TanhOp::getOperationName()},
                                 name);
     });
     vector::populateVectorBroadcastLoweringPatterns(patterns);
@@ -75,8 +77,10 @@ struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns);
-    populateMathToLibmConversionPatterns(patterns);
+    // Calls are for what has no instruction: an fma or floor must not become one.
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
+                                         /*benefit=*/2);
+    populateMathToLibmConversionPatterns(patterns, /*benefit=*/1);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();

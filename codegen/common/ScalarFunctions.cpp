@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/common/Expression.h"
+#include "codegen/common/Math.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -225,7 +226,9 @@ Value Functions::floatBinary(BinaryKind kind, Value a, Value b) {
   case BinaryKind::Div: return make<arith::DivFOp>(a, b);
   case BinaryKind::Max: return make<arith::MaximumFOp>(a, b);
   case BinaryKind::Min: return make<arith::MinimumFOp>(a, b);
-  case BinaryKind::Pow: return make<math::PowFOp>(a, b);
+  case BinaryKind::Pow:
+    return getElementTypeOrSelf(type).isF32() ? emitPower(builder, loc, a, b)
+                                              : make<math::PowFOp>(a, b);
   case BinaryKind::Rem: return make<arith::RemFOp>(a, b);
   case BinaryKind::Mod: {
     Value rest = make<arith::RemFOp>(a, b);

@@ -79,6 +79,25 @@ TEST_P(ElementwiseTest, KeepsSpecialFloats) {
   }
 }
 
+TEST_P(ElementwiseTest, RaisesSpecialFloatsToSpecialPowers) {
+  const double inf = INFINITY;
+  const double values[] = {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 2.5, 1e30, -1e30,
+                           1e-40, 127.0, -127.0, inf, -inf, NAN};
+  CheckOptions options;
+  options.relative = 1e-6;
+  options.absolute = 0;
+  unsigned next = 0;
+  options.fill = [&](unsigned input, mlir::Type, std::mt19937 &) -> Number {
+    unsigned i = next++ % (19 * 19);
+    return values[input == 0 ? i / 19 : i % 19];
+  };
+  check(R"(
+    dispatch.kernel @k(%a: tensor<361xf32>, %b: tensor<361xf32>) -> tensor<361xf32> {
+      %0 = lumen.binary <pow> %a, %b : tensor<361xf32>
+      dispatch.yield %0 : tensor<361xf32>
+    })", options);
+}
+
 TEST_P(ElementwiseTest, ComputesBinaryFunctionsOfEveryType) {
   for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
     for (const char *kind : {"add", "sub", "mul", "div", "max", "min", "pow", "rem", "mod", "and",

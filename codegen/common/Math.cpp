@@ -1,0 +1,131 @@
+//===- Math.cpp - functions that upstream approximates too coarsely -------===//
+
+#include "codegen/common/Math.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lumen;
+
+namespace {
+
+/// Arithmetic on scalars or vectors of one shape.
+class Doubles {
+public:
+  Doubles(OpBuilder &builder, Location loc, Type like) : builder(builder), loc(loc), like(like) {}
+
+  Value log2(Value x);
+  Value exp2(Value x);
+  Value power(Value base, Value exponent);
+
+private:
+  template <typename Op, typename... Args> Value make(Args &&...args) {
+    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+  Type shaped(Type element) {
+    auto vector = dyn_cast<VectorType>(like);
+    return vector ? VectorType::get(vector.getShape(), element) : element;
+  }
+  Value constant(TypedAttr scalar) {
+    Type type = shaped(scalar.getType());
+    if (auto vector = dyn_cast<VectorType>(type))
+      scalar = DenseElementsAttr::get(vector, ArrayRef<Attribute>(scalar));
+    return arith::ConstantOp::create(builder, loc, scalar);
+  }
+  Value number(double value) { return constant(builder.getF64FloatAttr(value)); }
+  Value integer(int64_t value) { return constant(builder.getI64IntegerAttr(value)); }
+  Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
+    return make<arith::CmpFOp>(predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) { return make<arith::SelectOp>(condition, a, b); }
+  Value both(Value a, Value b) { return make<arith::AndIOp>(a, b); }
+  Value bits(Value x) { return make<arith::BitcastOp>(shaped(builder.getI64Type()), x); }
+  Value fromBits(Value x) { return make<arith::BitcastOp>(shaped(builder.getF64Type()), x); }
+  /// Highest power first; multiplies and adds, since not every level has fma.
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value sum = number(coefficients.front());
+    for (double coefficient : coefficients.drop_front())
+      sum = add(mul(sum, x), number(coefficient));
+    return sum;
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type like;
+};
+
+} // namespace
+
+/// Of a positive normal number; relative error below 1e-10.
+Value Doubles::log2(Value x) {
+  constexpr int64_t mantissa = (int64_t(1) << 52) - 1, one = int64_t(1023) << 52;
+  Value raw = bits(x);
+  // The exponent becomes a number by the bits of 2^52 + exponent: levels below
+  // AVX-512 have no conversion from 64-bit integers.
+  Value biased = make<arith::ShRUIOp>(raw, integer(52));
+  Value exponent = sub(fromBits(make<arith::OrIOp>(biased, integer(int64_t(1075) << 52))),
+                       number(4503599627370496.0 + 1023));
+  Value m = fromBits(make<arith::OrIOp>(make<arith::AndIOp>(raw, integer(mantissa)), integer(one)));
+  Value large = compare(arith::CmpFPredicate::OGT, m, number(1.4142135623730951));
+  m = select(large, mul(m, number(0.5)), m);
+  exponent = select(large, add(exponent, number(1)), exponent);
+  // log2(m) = 2 / ln 2 * artanh(s), |s| < 0.172.
+  Value s = make<arith::DivFOp>(sub(m, number(1)), add(m, number(1)));
+  constexpr double k = 2.8853900817779268; // 2 / ln 2
+  Value series = polynomial(mul(s, s), {k / 11, k / 9, k / 7, k / 5, k / 3, k});
+  return add(mul(series, s), exponent);
+}
+
+/// Of a number in [-1000, 1000]; relative error below 1e-9.
+Value Doubles::exp2(Value x) {
+  Value whole = make<math::RoundEvenOp>(x);
+  Value u = mul(sub(x, whole), number(0.69314718055994531));
+  Value fraction = polynomial(u, {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6,
+                                  0.5, 1.0, 1.0});
+  // The low bits of whole + 1.5 * 2^52 are `whole`.
+  Value shifted = bits(add(whole, number(6755399441055744.0)));
+  Value scale = fromBits(
+      make<arith::ShLIOp>(make<arith::AddIOp>(shifted, integer(1023)), integer(52)));
+  return mul(fraction, scale);
+}
+
+Value Doubles::power(Value x, Value y) {
+  using P = arith::CmpFPredicate;
+  Value zero = number(0), one = number(1), infinite = number(std::numeric_limits<double>::infinity());
+  Value magnitude = make<math::AbsFOp>(x);
+  Value logarithm = log2(magnitude);
+  logarithm = select(compare(P::OEQ, magnitude, zero), make<arith::NegFOp>(infinite), logarithm);
+  logarithm = select(compare(P::OEQ, magnitude, infinite), infinite, logarithm);
+  // 1 to any power, also an infinite one.
+  Value product = select(compare(P::OEQ, logarithm, zero), zero, mul(y, logarithm));
+  product = select(compare(P::OGT, product, number(1000)), number(1000), product);
+  product = select(compare(P::OLT, product, number(-1000)), number(-1000), product);
+  Value result = exp2(product);
+
+  // Negative bases: odd powers are negative, broken ones are NaN.
+  Value isWhole = compare(P::OEQ, make<math::RoundEvenOp>(y), y);
+  Value half = mul(y, number(0.5));
+  Value isOdd = both(isWhole, compare(P::ONE, make<math::RoundEvenOp>(half), half));
+  result = select(isOdd, make<math::CopySignOp>(result, x), result);
+  Value nan = number(std::numeric_limits<double>::quiet_NaN());
+  Value isNegative = both(compare(P::OLT, x, zero), compare(P::OLT, magnitude, infinite));
+  Value isBroken = both(isNegative, compare(P::UNE, make<math::RoundEvenOp>(y), y));
+  result = select(isBroken, nan, result);
+  result = select(compare(P::UNO, x, y), nan, result);
+  result = select(compare(P::OEQ, y, zero), one, result);
+  return select(compare(P::OEQ, x, one), one, result);
+}
+
+Value lumen::emitPower(OpBuilder &builder, Location loc, Value base, Value exponent) {
+  Type type = base.getType(), wide = builder.getF64Type();
+  if (auto vector = dyn_cast<VectorType>(type))
+    wide = VectorType::get(vector.getShape(), wide);
+  Value x = builder.createOrFold<arith::ExtFOp>(loc, wide, base);
+  Value y = builder.createOrFold<arith::ExtFOp>(loc, wide, exponent);
+  Value result = Doubles(builder, loc, type).power(x, y);
+  return builder.createOrFold<arith::TruncFOp>(loc, type, result);
+}

@@ -23,6 +23,8 @@ static void checkModel(const ::onnx::ModelProto &model, Diagnostics &diagnostics
   else if (model.ir_version() < kOldest || model.ir_version() > kNewest)
     diagnostics.error("the model has IR version " + Twine(model.ir_version()) + ", expected " +
                       Twine(kOldest) + " to " + Twine(kNewest));
+  if (model.training_info_size())
+    diagnostics.warning("the model's training information is left out");
 }
 
 /// Why a file is not a model; an empty string when it may be one.

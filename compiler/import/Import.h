@@ -34,8 +34,9 @@ struct ImportOptions {
 /// context lives. External data is looked for in the folder of `path`.
 ///
 /// Returns null after a failure; then `diagnostics` has at least one error.
-/// Training information, documentation, metadata, quantization annotations and
-/// device placement do not change what a model computes and are left out.
+/// Documentation, metadata, quantization annotations and device placement do not
+/// change what a model computes and are left out; so is training information,
+/// with a warning.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, llvm::StringRef path,
                                              const ImportOptions &options,
                                              Diagnostics &diagnostics);

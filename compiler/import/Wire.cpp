@@ -83,7 +83,7 @@ private:
   const Limits &limits;
   std::string out;
   SmallVector<Frame> stack;
-  uint64_t pos = 0, messages = 0;
+  uint64_t pos = 0, messages = 0, strings = 0;
 };
 } // namespace
 
@@ -167,6 +167,8 @@ Error Walk::field(const Frame &frame) {
     out.append(kPaddedLength, '\0');
     return Error::success();
   }
+  if (known->kind == Kind::Bytes && ++strings > limits.strings)
+    return fail(begin, "more than " + Twine(limits.strings) + " strings");
   if (isPacked)
     if (Error error = packed(schema, *known, end))
       return error;

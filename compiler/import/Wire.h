@@ -47,7 +47,8 @@ struct Schema {
 struct Limits {
   uint64_t cutFrom = 1024;         ///< bytes; shorter fields stay where they are
   unsigned depth = 90;             ///< messages inside messages; protobuf allows 100
-  uint64_t messages = 16 << 20;    ///< each costs far more memory than its two bytes
+  uint64_t messages = 8 << 20;     ///< each costs far more memory than its two bytes
+  uint64_t strings = 32 << 20;     ///< the same, for fields of bytes
   uint64_t remainder = 0x7fff0000; ///< bytes left after cutting; protobuf's limit is 2 GB
 };
 

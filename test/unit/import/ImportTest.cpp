@@ -139,6 +139,19 @@ TEST(Import, LenientAttributes) {
   expectContains(importModel(model).text(), {"{a = array<i64: 4>, z = 0 : i64}"});
 }
 
+// What does not change an answer is left out, training with a word about it.
+TEST(Import, LeavesOut) {
+  ::onnx::ModelProto model = reluModel();
+  model.add_metadata_props()->set_key("k");
+  model.mutable_graph()->add_quantization_annotation()->set_tensor_name("y");
+  model.mutable_graph()->mutable_node(0)->add_device_configurations();
+  EXPECT_EQ(importModel(model).messages, "");
+  model.add_training_info();
+  Imported imported = importModel(model);
+  EXPECT_TRUE(imported.module);
+  EXPECT_EQ(imported.messages, "m.onnx: warning: the model's training information is left out\n");
+}
+
 // The same file gives the same text.
 TEST(Import, IsDeterministic) {
   EXPECT_EQ(importModel(richModel()).text(), importModel(richModel()).text());

@@ -181,6 +181,7 @@ Imported importBytes(const std::string &bytes, const ImportOptions &options,
   Diagnostics diagnostics("m.onnx");
   result.module = importOnnx(*result.context, llvm::MemoryBuffer::getMemBufferCopy(bytes), path,
                              options, diagnostics);
+  result.failed = diagnostics.failed();
   llvm::raw_string_ostream os(result.messages);
   diagnostics.print(os);
   return result;

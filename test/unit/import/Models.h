@@ -36,6 +36,7 @@ struct Imported {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string messages; ///< lines "m.onnx: ..."
+  bool failed = false;  ///< whether an error is among them
 
   std::string text() const;
   BlobTable &blobs() const;

@@ -179,6 +179,10 @@ TEST(Wire, LimitsDepthAndNumber) {
   wire::Limits limits;
   limits.messages = 10;
   EXPECT_NE(faultOf(nested(4), limits).find("more than 10 messages"), std::string::npos);
+  limits = wire::Limits();
+  limits.strings = 10;
+  EXPECT_NE(faultOf(test::richModel().SerializeAsString(), limits).find("more than 10 strings"),
+            std::string::npos);
 }
 
 TEST(Wire, Varints) {

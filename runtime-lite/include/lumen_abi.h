@@ -169,6 +169,7 @@ typedef struct lumen_abi_frame {
   void *state; /* the runtime's */
   const int64_t *sizes;          /* run-time sizes, from `plan` */
   int (*launch)(struct lumen_abi_frame *, uint32_t launch);
+  /* By the buffer's size: a bool of 1 byte, an i32 of 4 or an i64 of 8. */
   int (*read_scalar)(struct lumen_abi_frame *, uint32_t buffer, int64_t *value);
   /* Memory until the next run for a HEAP buffer or an OUTPUT without a bound;
    * NULL: none left, which ends the run with LUMEN_ERROR_OUT_OF_MEMORY. */

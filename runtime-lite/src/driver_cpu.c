@@ -532,10 +532,19 @@ static int frame_launch(lumen_abi_frame *frame, uint32_t launch) {
 static int frame_read_scalar(lumen_abi_frame *frame, uint32_t buffer, int64_t *value) {
   context *context = frame->state;
   const void *address = address_of(context, context->device_state, buffer);
-  uint64_t size = context->buffers[buffer].size;
-  *value = 0;
-  /* Booleans are one byte, extents and counters eight. */
-  memcpy(value, address, size < sizeof(*value) ? size : sizeof(*value));
+  int32_t narrow;
+  switch (context->buffers[buffer].size) {
+  case 1:
+    *value = *(const uint8_t *)address;
+    break;
+  case 4:
+    memcpy(&narrow, address, sizeof(narrow));
+    *value = narrow;
+    break;
+  default:
+    memcpy(value, address, sizeof(*value));
+    break;
+  }
   return LUMEN_OK;
 }
 

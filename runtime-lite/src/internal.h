@@ -70,7 +70,7 @@ void *lumen_allocate_large(uint64_t size);
 /* "f32"; "type 77" for one that this runtime does not know is not worth a
  * buffer, so it is "unknown". */
 const char *lumen_dtype_name(uint32_t dtype);
-/* Bytes of a row-major tensor; UINT64_MAX when that overflows. */
+/* Bytes of a row-major tensor; UINT64_MAX when that overflows or is not known. */
 uint64_t lumen_tensor_bytes(uint32_t dtype, int32_t rank, const int64_t *dims);
 
 /* weights.c: makes model->weights valid, and undoes it. */

@@ -56,6 +56,8 @@ const char *lumen_dtype_name(uint32_t dtype) {
 
 uint64_t lumen_tensor_bytes(uint32_t dtype, int32_t rank, const int64_t *dims) {
   uint64_t bits = lumen_dl_dtype_of(dtype).bits;
+  if (rank < 0)
+    return UINT64_MAX;
   for (int32_t i = 0; i < rank; ++i)
     if (dims[i] == 0)
       return 0;

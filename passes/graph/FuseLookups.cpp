@@ -25,7 +25,9 @@ static bool isLastIndex(Value value) {
              type.getShape().back() ==
                  cast<RankedTensorType>(broadcast.getOperand().getType()).getShape().back();
   if (auto convert = value.getDefiningOp<ConvertOp>())
-    return isa<IntegerType>(type.getElementType()) && isLastIndex(convert.getOperand());
+    // A narrow type could wrap an index.
+    return isa<IntegerType>(type.getElementType()) && getElementBytes(type.getElementType()) >= 4 &&
+           isLastIndex(convert.getOperand());
   if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
     auto from = cast<RankedTensorType>(reshape.getOperand().getType());
     return from.getRank() && from.getShape().back() == type.getShape().back() &&

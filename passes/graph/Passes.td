@@ -102,6 +102,31 @@ def ExpandPowers : Pass<"expand-powers", "::mlir::ModuleOp"> {
   }];
 }
 
+def SinkReshapes : Pass<"sink-reshapes", "::mlir::ModuleOp"> {
+  let summary = "do elementwise operations before a reshape, not after it";
+  let description = [{
+    A reshape costs nothing but separates kernels: what follows it cannot join
+    the kernel that made the value. So an elementwise operation moves in front of
+    it, when its other operands are reshapes of the same kind, splats, or vectors
+    along a last dimension that the reshape keeps.
+
+    Example: scaling a global sum whose unit dimensions were kept
+
+    ```mlir
+    %0 = lumen.reduce <sum> %x [1, 2] : tensor<1x7x7x64xf32> -> tensor<1x64xf32>
+    %1 = lumen.reshape %0 : tensor<1x64xf32> -> tensor<1x1x1x64xf32>
+    %2 = lumen.binary <mul> %1, %c : tensor<1x1x1x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %1 = lumen.binary <mul> %0, %c : tensor<1x64xf32>
+    %2 = lumen.reshape %1 : tensor<1x64xf32> -> tensor<1x1x1x64xf32>
+    ```
+  }];
+}
+
 def DropUnitDims : Pass<"drop-unit-dims", "::mlir::ModuleOp"> {
   let summary = "turn convolutions over images of one row into 1-D ones";
   let description = [{

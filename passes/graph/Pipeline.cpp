@@ -14,7 +14,9 @@ void lumen::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createFuseNormalization());
   pm.addPass(createPropagateTransposes());
   pm.addPass(createCanonicalizerPass());
-  // Reshapes around a convolution are neighbours once no transpose is between.
+  // Reshapes meet the operations they belong to once no transpose is between.
+  pm.addPass(createSinkReshapes());
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createDropUnitDims());
   pm.addPass(createExpandPowers());
   // Factors per channel meet their convolution only when no transpose is between.

@@ -1,0 +1,118 @@
+//===- SinkReshapes.cpp - elementwise operations go in front of reshapes --===//
+
+#include "passes/graph/Constants.h"
+#include "passes/graph/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace lumen;
+
+namespace lumen {
+#define GEN_PASS_DEF_SINKRESHAPES
+#include "passes/graph/Passes.h.inc"
+} // namespace lumen
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The vector that `value` repeats along every dimension but the last; null for
+/// other values.
+static Value getRepeatedRow(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast || typeOf(broadcast.getOperand()).getRank() != 1 ||
+      broadcast.getDims().front() != typeOf(value).getRank() - 1)
+    return {};
+  return broadcast.getOperand();
+}
+
+static bool isSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+namespace {
+
+struct SinkReshape : RewritePattern {
+  explicit SinkReshape(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp>(op))
+      return failure();
+    RankedTensorType shape;
+    for (Value operand : op->getOperands())
+      if (auto reshape = operand.getDefiningOp<ReshapeOp>())
+        shape = typeOf(reshape.getOperand());
+    RankedTensorType to = typeOf(op->getResult(0));
+    if (!shape || !shape.hasStaticShape() || !to.hasStaticShape())
+      return failure();
+    bool sameLast =
+        shape.getRank() && to.getRank() && shape.getShape().back() == to.getShape().back();
+
+    bool follows = false;
+    for (Value operand : op->getOperands()) {
+      auto reshape = operand.getDefiningOp<ReshapeOp>();
+      if (reshape && typeOf(reshape.getOperand()).getShape() == shape.getShape()) {
+        follows |= takesEpilogue(reshape.getOperand().getDefiningOp());
+        continue;
+      }
+      if (!isSplat(operand) && !(sameLast && getRepeatedRow(operand)))
+        return failure();
+    }
+    if (!follows)
+      return failure();
+
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto type = RankedTensorType::get(shape.getShape(), typeOf(operand).getElementType());
+      if (auto reshape = operand.getDefiningOp<ReshapeOp>())
+        operands.push_back(reshape.getOperand());
+      else if (isSplat(operand))
+        operands.push_back(makeSplat(rewriter, op->getLoc(), type, *viewConstant(operand)));
+      else
+        operands.push_back(BroadcastOp::create(rewriter, op->getLoc(), type,
+                                               getRepeatedRow(operand),
+                                               ArrayRef<int64_t>{shape.getRank() - 1}));
+    }
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         {RankedTensorType::get(shape.getShape(), to.getElementType())},
+                         op->getAttrs());
+    Operation *before = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, before->getResult(0));
+    return success();
+  }
+
+  /// True when an elementwise operation behind `op` would join its kernel.
+  static bool takesEpilogue(Operation *op) {
+    auto lumenOp = dyn_cast_or_null<LumenOpInterface>(op);
+    if (!lumenOp)
+      return false;
+    switch (lumenOp.getFamily()) {
+    case Family::Elementwise:
+    case Family::Contraction:
+    case Family::Convolution:
+    case Family::Window:
+    case Family::Reduction:
+    case Family::Normalization:
+      return true;
+    case Family::Constant:
+    case Family::Movement:
+      return false;
+    }
+    llvm_unreachable("unknown family");
+  }
+};
+
+struct SinkReshapes : lumen::impl::SinkReshapesBase<SinkReshapes> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SinkReshape>(&getContext());
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(applyPatternsGreedily(func, frozen)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -60,7 +60,10 @@ struct SinkReshape : RewritePattern {
       if (!isSplat(operand) && !(sameLast && getRepeatedRow(operand)))
         return failure();
     }
-    if (!follows)
+    // What only feeds a reduction joins that one's kernel where it is.
+    if (!follows || llvm::all_of(op->getUsers(), [](Operation *user) {
+          return isa<ReduceOp, WindowOp, SoftmaxOp, NormOp>(user);
+        }))
       return failure();
 
     SmallVector<Value> operands;

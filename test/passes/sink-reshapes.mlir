@@ -44,3 +44,17 @@ func.func @other(%x: tensor<4x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x2x8xf32
   %2 = lumen.binary <add> %1, %y : tensor<2x2x8xf32>
   return %2 : tensor<2x2x8xf32>
 }
+
+// -----
+
+// A square that only a reduction reads is computed by the reduction's kernel.
+// CHECK-LABEL: @square
+// CHECK: lumen.binary <mul> {{.*}} : tensor<2x2x8xf32>
+// CHECK-NEXT: lumen.reduce
+func.func @square(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
+  %0 = lumen.softmax %x {axis = 1 : i64} : tensor<4x8xf32>
+  %1 = lumen.reshape %0 : tensor<4x8xf32> -> tensor<2x2x8xf32>
+  %2 = lumen.binary <mul> %1, %1 : tensor<2x2x8xf32>
+  %3 = lumen.reduce <sum> %2 [1] : tensor<2x2x8xf32> -> tensor<2x8xf32>
+  return %3 : tensor<2x8xf32>
+}

@@ -44,7 +44,7 @@ struct CompiledKernels {
 };
 
 struct CodegenOptions {
-  int optLevel = 3;  ///< 0..3
+  int optLevel = 3;   ///< 0..3
   bool exact = false; ///< no transformation that changes rounding (Winograd)
 };
 
@@ -72,7 +72,8 @@ public:
   /// of kernels at once, in one MLIRContext. Emits diagnostics at the kernels'
   /// locations on failure.
   virtual mlir::FailureOr<CompiledKernels> compile(llvm::ArrayRef<dispatch::KernelOp> kernels,
-                                                   const Level &level, const CodegenOptions &options,
+                                                   const Level &level,
+                                                   const CodegenOptions &options,
                                                    CodeForm form = CodeForm::Object) const = 0;
 };
 

@@ -68,8 +68,8 @@ protected:
   Value splat(VectorType type, int64_t value) {
     return arith::ConstantOp::create(
         builder, loc,
-        DenseElementsAttr::get(type, ArrayRef<Attribute>(builder.getIntegerAttr(
-                                         type.getElementType(), value))));
+        DenseElementsAttr::get(
+            type, ArrayRef<Attribute>(builder.getIntegerAttr(type.getElementType(), value))));
   }
   VectorType indexVector(int64_t lanes) {
     return VectorType::get({lanes}, wide ? builder.getI64Type() : builder.getI32Type());
@@ -136,7 +136,8 @@ LaneIndex Emitter::divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bo
   if (a.isUniform())
     return {remainder ? make<arith::RemUIOp>(a.base, index(divisor))
                       : make<arith::DivUIOp>(a.base, index(divisor)),
-            0, {}};
+            0,
+            {}};
   Value value = bend(a, lanes), by = splat(cast<VectorType>(value.getType()), divisor);
   return {{}, 0, remainder ? make<arith::RemUIOp>(value, by) : make<arith::DivUIOp>(value, by)};
 }
@@ -146,7 +147,8 @@ LaneIndex Emitter::clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t 
     return {make<arith::MinSIOp>(make<arith::MaxSIOp>(a.base, index(low)), index(high)), 0, {}};
   Value value = bend(a, lanes);
   auto type = cast<VectorType>(value.getType());
-  return {{}, 0,
+  return {{},
+          0,
           make<arith::MinSIOp>(make<arith::MaxSIOp>(value, splat(type, low)), splat(type, high))};
 }
 
@@ -186,8 +188,8 @@ Value Emitter::load(const Access &access, const Place &place) {
       data = vector::MaskedLoadOp::create(builder, loc, vectorType, access.memref,
                                           ValueRange{offset.base}, place.mask, zero);
     } else {
-      data = vector::LoadOp::create(builder, loc, vectorType, access.memref,
-                                    ValueRange{offset.base});
+      data =
+          vector::LoadOp::create(builder, loc, vectorType, access.memref, ValueRange{offset.base});
     }
   } else {
     Value base = offset.bent ? index(0) : offset.base;
@@ -368,7 +370,8 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
     if (place.isVector)
       return arith::ConstantOp::create(
           builder, loc,
-          DenseElementsAttr::get(VectorType::get({place.lanes}, element), ArrayRef<Attribute>(scalar)));
+          DenseElementsAttr::get(VectorType::get({place.lanes}, element),
+                                 ArrayRef<Attribute>(scalar)));
     return arith::ConstantOp::create(builder, loc, scalar);
   }
   // A table in read-only memory, shared by equal constants of the module.
@@ -395,8 +398,8 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
         memrefType, table, /*constant=*/true, /*alignment=*/builder.getI64IntegerAttr(64));
   }
   Value data = memref::GetGlobalOp::create(builder, loc, memrefType, global.getSymName());
-  Value flat = memref::CastOp::create(
-      builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
+  Value flat =
+      memref::CastOp::create(builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
   return load({flat, dispatch::contiguousStrides(type.getShape()), type}, place);
 }
 
@@ -405,7 +408,7 @@ Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
   SmallVector<LaneIndex> indices;
   for (auto [i, dim] : llvm::enumerate(op.getDims()))
     indices.push_back(from.getDimSize(i) == 1 && to.getDimSize(dim) != 1 ? constant(0)
-                                                                          : place.indices[dim]);
+                                                                         : place.indices[dim]);
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
@@ -478,7 +481,8 @@ Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
 
 Value ExpressionEmitter::emitSlice(SliceOp op, const Place &place) {
   SmallVector<LaneIndex> indices;
-  for (auto [lane, offset, stride] : llvm::zip_equal(place.indices, op.getOffsets(), op.getStrides()))
+  for (auto [lane, offset, stride] :
+       llvm::zip_equal(place.indices, op.getOffsets(), op.getStrides()))
     indices.push_back(addConstant(scale(lane, stride), offset));
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
@@ -504,8 +508,8 @@ Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
     std::function<Value(unsigned)> branch = [&](unsigned i) -> Value {
       if (i + 1 == parts.size())
         return partAt(i, place);
-      Value before = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base,
-                                         index(parts[i + 1].second));
+      Value before =
+          make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base, index(parts[i + 1].second));
       auto saved = emitted;
       OpBuilder::InsertionGuard guard(builder);
       Type type = registerType(tensorType(op.getResult()).getElementType());
@@ -601,7 +605,8 @@ Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
   int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
   int64_t size = tensorType(op.getOperand()).getDimSize(axis);
   auto begin = place.indices.begin();
-  Place where = withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
+  Place where =
+      withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
   bool uniform = where.isUniform();
   if (uniform) {
     where.isVector = false;

@@ -84,18 +84,19 @@ Value Doubles::log2(Value x) {
 Value Doubles::exp2(Value x) {
   Value whole = make<math::RoundEvenOp>(x);
   Value u = mul(sub(x, whole), number(0.69314718055994531));
-  Value fraction = polynomial(u, {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6,
-                                  0.5, 1.0, 1.0});
+  Value fraction = polynomial(
+      u, {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0});
   // The low bits of whole + 1.5 * 2^52 are `whole`.
   Value shifted = bits(add(whole, number(6755399441055744.0)));
-  Value scale = fromBits(
-      make<arith::ShLIOp>(make<arith::AddIOp>(shifted, integer(1023)), integer(52)));
+  Value scale =
+      fromBits(make<arith::ShLIOp>(make<arith::AddIOp>(shifted, integer(1023)), integer(52)));
   return mul(fraction, scale);
 }
 
 Value Doubles::power(Value x, Value y) {
   using P = arith::CmpFPredicate;
-  Value zero = number(0), one = number(1), infinite = number(std::numeric_limits<double>::infinity());
+  Value zero = number(0), one = number(1),
+        infinite = number(std::numeric_limits<double>::infinity());
   Value magnitude = make<math::AbsFOp>(x);
   Value logarithm = log2(magnitude);
   logarithm = select(compare(P::OEQ, magnitude, zero), make<arith::NegFOp>(infinite), logarithm);

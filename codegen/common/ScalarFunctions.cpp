@@ -41,7 +41,8 @@ Value lumen::emitExtend(OpBuilder &builder, Location loc, Value value) {
   // In integers as well: LLVM would narrow a maximum of extended values to one of
   // bf16, and call a function for that.
   Type i32 = withElement(value, builder.getI32Type());
-  value = builder.createOrFold<arith::BitcastOp>(loc, withElement(value, builder.getI16Type()), value);
+  value =
+      builder.createOrFold<arith::BitcastOp>(loc, withElement(value, builder.getI16Type()), value);
   value = builder.createOrFold<arith::ExtUIOp>(loc, i32, value);
   TypedAttr sixteen = builder.getI32IntegerAttr(16);
   if (auto vector = dyn_cast<VectorType>(i32))
@@ -57,7 +58,8 @@ Value lumen::emitRound(OpBuilder &builder, Location loc, Value value, Type eleme
   // Without hardware for it LLVM would call a function per element: round to
   // nearest even in integers, and keep NaN from becoming infinite.
   if (!getElementTypeOrSelf(value.getType()).isF32())
-    value = builder.createOrFold<arith::TruncFOp>(loc, withElement(value, builder.getF32Type()), value);
+    value =
+        builder.createOrFold<arith::TruncFOp>(loc, withElement(value, builder.getF32Type()), value);
   Type bitsType = withElement(value, builder.getI32Type());
   auto constant = [&](int32_t number) -> Value {
     TypedAttr attr = builder.getI32IntegerAttr(number);
@@ -74,7 +76,8 @@ Value lumen::emitRound(OpBuilder &builder, Location loc, Value value, Type eleme
   Value isNan = builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, value, value);
   Value quiet = builder.createOrFold<arith::OrIOp>(loc, high, constant(0x40));
   Value result = builder.createOrFold<arith::SelectOp>(loc, isNan, quiet, rounded);
-  result = builder.createOrFold<arith::TruncIOp>(loc, withElement(value, builder.getI16Type()), result);
+  result =
+      builder.createOrFold<arith::TruncIOp>(loc, withElement(value, builder.getI16Type()), result);
   return builder.createOrFold<arith::BitcastOp>(loc, withElement(value, element), result);
 }
 
@@ -151,43 +154,69 @@ Value Functions::unary(UnaryKind kind, Value x, bool isUnsigned) {
 Value Functions::floatUnary(UnaryKind kind, Value x) {
   using P = arith::CmpFPredicate;
   switch (kind) {
-  case UnaryKind::Abs: return make<math::AbsFOp>(x);
-  case UnaryKind::Neg: return make<arith::NegFOp>(x);
+  case UnaryKind::Abs:
+    return make<math::AbsFOp>(x);
+  case UnaryKind::Neg:
+    return make<arith::NegFOp>(x);
   case UnaryKind::Sign: // keeps NaN and zeros
     return select(cmp(P::ONE, x, number(0)), make<math::CopySignOp>(number(1), x), x);
   case UnaryKind::Relu: // one maxps that keeps NaN
     return select(cmp(P::OGT, number(0), x), number(0), x);
-  case UnaryKind::Reciprocal: return make<arith::DivFOp>(number(1), x);
-  case UnaryKind::Sqrt: return make<math::SqrtOp>(x);
-  case UnaryKind::Rsqrt: return make<arith::DivFOp>(number(1), make<math::SqrtOp>(x));
-  case UnaryKind::Exp: return make<math::ExpOp>(x);
-  case UnaryKind::Log: return make<math::LogOp>(x);
-  case UnaryKind::Log1p: return make<math::Log1pOp>(x);
-  case UnaryKind::Expm1: return make<math::ExpM1Op>(x);
-  case UnaryKind::Tanh: return make<math::TanhOp>(x);
+  case UnaryKind::Reciprocal:
+    return make<arith::DivFOp>(number(1), x);
+  case UnaryKind::Sqrt:
+    return make<math::SqrtOp>(x);
+  case UnaryKind::Rsqrt:
+    return make<arith::DivFOp>(number(1), make<math::SqrtOp>(x));
+  case UnaryKind::Exp:
+    return make<math::ExpOp>(x);
+  case UnaryKind::Log:
+    return make<math::LogOp>(x);
+  case UnaryKind::Log1p:
+    return make<math::Log1pOp>(x);
+  case UnaryKind::Expm1:
+    return make<math::ExpM1Op>(x);
+  case UnaryKind::Tanh:
+    return make<math::TanhOp>(x);
   case UnaryKind::Sigmoid:
     return make<arith::DivFOp>(
-        number(1),
-        make<arith::AddFOp>(number(1), make<math::ExpOp>(make<arith::NegFOp>(x))));
-  case UnaryKind::Erf: return make<math::ErfOp>(x);
-  case UnaryKind::Sin: return make<math::SinOp>(x);
-  case UnaryKind::Cos: return make<math::CosOp>(x);
-  case UnaryKind::Tan: return make<math::TanOp>(x);
-  case UnaryKind::Asin: return make<math::AsinOp>(x);
-  case UnaryKind::Acos: return make<math::AcosOp>(x);
-  case UnaryKind::Atan: return make<math::AtanOp>(x);
-  case UnaryKind::Sinh: return make<math::SinhOp>(x);
-  case UnaryKind::Cosh: return make<math::CoshOp>(x);
-  case UnaryKind::Asinh: return make<math::AsinhOp>(x);
-  case UnaryKind::Acosh: return make<math::AcoshOp>(x);
-  case UnaryKind::Atanh: return make<math::AtanhOp>(x);
-  case UnaryKind::Floor: return make<math::FloorOp>(x);
-  case UnaryKind::Ceil: return make<math::CeilOp>(x);
-  case UnaryKind::RoundEven: return make<math::RoundEvenOp>(x);
-  case UnaryKind::IsNan: return cmp(P::UNO, x, x);
+        number(1), make<arith::AddFOp>(number(1), make<math::ExpOp>(make<arith::NegFOp>(x))));
+  case UnaryKind::Erf:
+    return make<math::ErfOp>(x);
+  case UnaryKind::Sin:
+    return make<math::SinOp>(x);
+  case UnaryKind::Cos:
+    return make<math::CosOp>(x);
+  case UnaryKind::Tan:
+    return make<math::TanOp>(x);
+  case UnaryKind::Asin:
+    return make<math::AsinOp>(x);
+  case UnaryKind::Acos:
+    return make<math::AcosOp>(x);
+  case UnaryKind::Atan:
+    return make<math::AtanOp>(x);
+  case UnaryKind::Sinh:
+    return make<math::SinhOp>(x);
+  case UnaryKind::Cosh:
+    return make<math::CoshOp>(x);
+  case UnaryKind::Asinh:
+    return make<math::AsinhOp>(x);
+  case UnaryKind::Acosh:
+    return make<math::AcoshOp>(x);
+  case UnaryKind::Atanh:
+    return make<math::AtanhOp>(x);
+  case UnaryKind::Floor:
+    return make<math::FloorOp>(x);
+  case UnaryKind::Ceil:
+    return make<math::CeilOp>(x);
+  case UnaryKind::RoundEven:
+    return make<math::RoundEvenOp>(x);
+  case UnaryKind::IsNan:
+    return cmp(P::UNO, x, x);
   case UnaryKind::IsInf:
     return cmp(P::OEQ, make<math::AbsFOp>(x), number(std::numeric_limits<double>::infinity()));
-  case UnaryKind::Not: break;
+  case UnaryKind::Not:
+    break;
   }
   llvm_unreachable("not a function of floats");
 }
@@ -195,18 +224,24 @@ Value Functions::floatUnary(UnaryKind kind, Value x) {
 Value Functions::integerUnary(UnaryKind kind, Value x, bool isUnsigned) {
   using P = arith::CmpIPredicate;
   switch (kind) {
-  case UnaryKind::Abs: return isUnsigned ? x : make<math::AbsIOp>(x);
-  case UnaryKind::Neg: return make<arith::SubIOp>(integer(0), x);
+  case UnaryKind::Abs:
+    return isUnsigned ? x : make<math::AbsIOp>(x);
+  case UnaryKind::Neg:
+    return make<arith::SubIOp>(integer(0), x);
   case UnaryKind::Sign: {
     Value positive = select(cmp(P::ne, x, integer(0)), integer(1), integer(0));
     return isUnsigned ? positive : select(cmp(P::slt, x, integer(0)), integer(-1), positive);
   }
-  case UnaryKind::Relu: return isUnsigned ? x : make<arith::MaxSIOp>(x, integer(0));
-  case UnaryKind::Not: return make<arith::XOrIOp>(x, integer(-1));
+  case UnaryKind::Relu:
+    return isUnsigned ? x : make<arith::MaxSIOp>(x, integer(0));
+  case UnaryKind::Not:
+    return make<arith::XOrIOp>(x, integer(-1));
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
-  case UnaryKind::RoundEven: return x;
-  default: break;
+  case UnaryKind::RoundEven:
+    return x;
+  default:
+    break;
   }
   llvm_unreachable("not a function of integers");
 }
@@ -220,25 +255,34 @@ Value Functions::binary(BinaryKind kind, Value a, Value b, bool isUnsigned) {
 Value Functions::floatBinary(BinaryKind kind, Value a, Value b) {
   using P = arith::CmpFPredicate;
   switch (kind) {
-  case BinaryKind::Add: return make<arith::AddFOp>(a, b);
-  case BinaryKind::Sub: return make<arith::SubFOp>(a, b);
-  case BinaryKind::Mul: return make<arith::MulFOp>(a, b);
-  case BinaryKind::Div: return make<arith::DivFOp>(a, b);
-  case BinaryKind::Max: return make<arith::MaximumFOp>(a, b);
-  case BinaryKind::Min: return make<arith::MinimumFOp>(a, b);
+  case BinaryKind::Add:
+    return make<arith::AddFOp>(a, b);
+  case BinaryKind::Sub:
+    return make<arith::SubFOp>(a, b);
+  case BinaryKind::Mul:
+    return make<arith::MulFOp>(a, b);
+  case BinaryKind::Div:
+    return make<arith::DivFOp>(a, b);
+  case BinaryKind::Max:
+    return make<arith::MaximumFOp>(a, b);
+  case BinaryKind::Min:
+    return make<arith::MinimumFOp>(a, b);
   case BinaryKind::Pow:
     return getElementTypeOrSelf(type).isF32() ? emitPower(builder, loc, a, b)
                                               : make<math::PowFOp>(a, b);
-  case BinaryKind::Rem: return make<arith::RemFOp>(a, b);
+  case BinaryKind::Rem:
+    return make<arith::RemFOp>(a, b);
   case BinaryKind::Mod: {
     Value rest = make<arith::RemFOp>(a, b);
-    Value opposite = cmp(P::OLT, make<arith::MulFOp>(make<math::CopySignOp>(number(1), rest),
-                                                     make<math::CopySignOp>(number(1), b)),
+    Value opposite = cmp(P::OLT,
+                         make<arith::MulFOp>(make<math::CopySignOp>(number(1), rest),
+                                             make<math::CopySignOp>(number(1), b)),
                          number(0));
     Value wrong = make<arith::AndIOp>(cmp(P::ONE, rest, number(0)), opposite);
     return select(wrong, make<arith::AddFOp>(rest, b), rest);
   }
-  default: break;
+  default:
+    break;
   }
   llvm_unreachable("not a function of floats");
 }
@@ -285,8 +329,8 @@ Value Functions::integerPower(Value base, Value exponent, bool isUnsigned) {
   // 1 / x^|e| truncates to 0 unless x is 1 or -1, whose powers depend on the parity.
   Value odd = cmp(P::ne, make<arith::AndIOp>(exponent, one), zero);
   Value ofMinusOne = select(odd, integer(-1), one);
-  Value inverse = select(cmp(P::eq, base, one), one,
-                         select(cmp(P::eq, base, integer(-1)), ofMinusOne, zero));
+  Value inverse =
+      select(cmp(P::eq, base, one), one, select(cmp(P::eq, base, integer(-1)), ofMinusOne, zero));
   return select(cmp(P::slt, exponent, zero), inverse, result);
 }
 
@@ -298,11 +342,16 @@ Value Functions::integerBinary(BinaryKind kind, Value a, Value b, bool isUnsigne
   // An amount that is too large is poison to the shift itself.
   auto amount = [&] { return select(inWidth(), b, integer(0)); };
   switch (kind) {
-  case BinaryKind::Add: return make<arith::AddIOp>(a, b);
-  case BinaryKind::Sub: return make<arith::SubIOp>(a, b);
-  case BinaryKind::Mul: return make<arith::MulIOp>(a, b);
-  case BinaryKind::Div: return divide(a, b, isUnsigned, /*remainder=*/false);
-  case BinaryKind::Rem: return divide(a, b, isUnsigned, /*remainder=*/true);
+  case BinaryKind::Add:
+    return make<arith::AddIOp>(a, b);
+  case BinaryKind::Sub:
+    return make<arith::SubIOp>(a, b);
+  case BinaryKind::Mul:
+    return make<arith::MulIOp>(a, b);
+  case BinaryKind::Div:
+    return divide(a, b, isUnsigned, /*remainder=*/false);
+  case BinaryKind::Rem:
+    return divide(a, b, isUnsigned, /*remainder=*/true);
   case BinaryKind::Mod: {
     Value rest = divide(a, b, isUnsigned, /*remainder=*/true);
     if (isUnsigned)
@@ -316,15 +365,20 @@ Value Functions::integerBinary(BinaryKind kind, Value a, Value b, bool isUnsigne
     return isUnsigned ? make<arith::MaxUIOp>(a, b) : make<arith::MaxSIOp>(a, b);
   case BinaryKind::Min:
     return isUnsigned ? make<arith::MinUIOp>(a, b) : make<arith::MinSIOp>(a, b);
-  case BinaryKind::Pow: return integerPower(a, b, isUnsigned);
-  case BinaryKind::And: return make<arith::AndIOp>(a, b);
-  case BinaryKind::Or: return make<arith::OrIOp>(a, b);
-  case BinaryKind::Xor: return make<arith::XOrIOp>(a, b);
+  case BinaryKind::Pow:
+    return integerPower(a, b, isUnsigned);
+  case BinaryKind::And:
+    return make<arith::AndIOp>(a, b);
+  case BinaryKind::Or:
+    return make<arith::OrIOp>(a, b);
+  case BinaryKind::Xor:
+    return make<arith::XOrIOp>(a, b);
   case BinaryKind::ShiftLeft:
     return select(inWidth(), make<arith::ShLIOp>(a, amount()), integer(0));
   case BinaryKind::ShiftRight:
     return select(inWidth(),
-                  isUnsigned ? make<arith::ShRUIOp>(a, amount()) : make<arith::ShRSIOp>(a, amount()),
+                  isUnsigned ? make<arith::ShRUIOp>(a, amount())
+                             : make<arith::ShRSIOp>(a, amount()),
                   integer(0));
   }
   llvm_unreachable("not a function of integers");
@@ -380,7 +434,8 @@ Value Functions::convert(Value x, Type from, Type to) {
   }
   if (toFloat) {
     Type compute = isNarrowFloat(to) ? withElement(builder.getF32Type()) : target;
-    Value value = fromUnsigned ? make<arith::UIToFPOp>(compute, x) : make<arith::SIToFPOp>(compute, x);
+    Value value =
+        fromUnsigned ? make<arith::UIToFPOp>(compute, x) : make<arith::SIToFPOp>(compute, x);
     return compute == target ? value : emitRound(builder, loc, value, to);
   }
   if (toBool)

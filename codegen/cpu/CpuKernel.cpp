@@ -46,9 +46,8 @@ Value CpuKernel::scratchView(int64_t byteOffset, Type type, int64_t elements) {
                                 ValueRange{index(elements)});
 }
 
-func::FuncOp
-CpuKernel::sharedFunction(StringRef name, FunctionType type,
-                          llvm::function_ref<void(OpBuilder &, Block &)> body) {
+func::FuncOp CpuKernel::sharedFunction(StringRef name, FunctionType type,
+                                       llvm::function_ref<void(OpBuilder &, Block &)> body) {
   if (auto existing = module.lookupSymbol<func::FuncOp>(name))
     return existing;
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
@@ -136,8 +135,7 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
     int64_t elements = 1;
     for (auto [size, stride] : llvm::zip_equal(tensor.getShape(), strides))
       elements += (std::max<int64_t>(size, 1) - 1) * stride;
-    Value memref =
-        memrefOfPointer(body, loc, data, storageType(tensor.getElementType()), elements);
+    Value memref = memrefOfPointer(body, loc, data, storageType(tensor.getElementType()), elements);
     return Access{memref, std::move(strides), tensor};
   };
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {

@@ -24,7 +24,7 @@ struct Capabilities {
   bool maskedOps = false;     ///< masked loads and stores without cost
   int64_t l1Bytes = 32 << 10; ///< data cache per core
   int64_t l2Bytes = 1 << 20;
-  std::string llvmCpu;        ///< -mcpu, "x86-64-v3"
+  std::string llvmCpu; ///< -mcpu, "x86-64-v3"
   std::string llvmFeatures;
 
   int64_t lanes(mlir::Type type) const { return vectorBytes * 8 / type.getIntOrFloatBitWidth(); }
@@ -36,7 +36,7 @@ struct CpuKernel {
   mlir::Operation *root; ///< op.getRoot()
   const Capabilities &caps;
   const CodegenOptions &options;
-  mlir::ModuleOp module; ///< for functions shared between kernels
+  mlir::ModuleOp module;   ///< for functions shared between kernels
   mlir::OpBuilder builder; ///< at the end of the function's body
   mlir::Location loc;
 
@@ -56,8 +56,9 @@ struct CpuKernel {
 
   /// A private function of this module, made by `body` on first use: kernels
   /// share micro-kernels by name.
-  mlir::func::FuncOp sharedFunction(llvm::StringRef name, mlir::FunctionType type,
-                                    llvm::function_ref<void(mlir::OpBuilder &, mlir::Block &)> body);
+  mlir::func::FuncOp
+  sharedFunction(llvm::StringRef name, mlir::FunctionType type,
+                 llvm::function_ref<void(mlir::OpBuilder &, mlir::Block &)> body);
 
   mlir::Value index(int64_t value);
 };

@@ -107,7 +107,8 @@ bool cpu::hostSupports(StringRef level) {
   bool needed = false; // levels are cumulative: this one and all below it
   for (const LevelRow &row : kLevels) {
     needed |= row.name == level;
-    if (needed && !llvm::all_of(row.hostFeatures, [&](StringRef name) { return host.lookup(name); }))
+    if (needed &&
+        !llvm::all_of(row.hostFeatures, [&](StringRef name) { return host.lookup(name); }))
       return false;
   }
   return needed;

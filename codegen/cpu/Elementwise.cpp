@@ -48,7 +48,8 @@ static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
                 tensorType(value)};
     }
     ArrayRef<int64_t> shape = target.type.getShape();
-    auto it = llvm::find_if(spaces, [&](Space &space) { return ArrayRef<int64_t>(space.shape) == shape; });
+    auto it = llvm::find_if(spaces,
+                            [&](Space &space) { return ArrayRef<int64_t>(space.shape) == shape; });
     if (it == spaces.end()) {
       spaces.emplace_back();
       it = std::prev(spaces.end());

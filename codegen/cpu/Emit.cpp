@@ -38,9 +38,9 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::Capabilities 
   // only where a builder decided it.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   auto level = llvm::CodeGenOpt::getLevel(std::min(optLevel, 2));
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      llvm::Triple(kTriple), caps.llvmCpu, caps.llvmFeatures, options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, *level));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(llvm::Triple(kTriple), caps.llvmCpu, caps.llvmFeatures, options,
+                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, *level));
   if (!machine)
     error = "no code generator for " + caps.llvmCpu;
   return machine;
@@ -61,11 +61,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, int opt
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager manager;
   StringRef pipeline =
-      optLevel == 0
-          ? "function(sroa)"
-          : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-            "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
-            "early-cse<memssa>,loop-mssa(licm),adce)";
+      optLevel == 0 ? "function(sroa)"
+                    : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+                      "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
+                      "early-cse<memssa>,loop-mssa(licm),adce)";
   llvm::cantFail(builder.parsePassPipeline(manager, pipeline));
   manager.run(module, modules);
 }

@@ -44,8 +44,8 @@ struct ExpandVectors : PassWrapper<ExpandVectors, OperationPass<ModuleOp>> {
     });
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
-    vector::populateVectorTransposeLoweringPatterns(
-        patterns, vector::VectorTransposeLowering::Shuffle1D);
+    vector::populateVectorTransposeLoweringPatterns(patterns,
+                                                    vector::VectorTransposeLowering::Shuffle1D);
     vector::populateVectorStepLoweringPatterns(patterns);
     vector::populateVectorRankReducingFMAPattern(patterns);
     GreedyRewriteConfig config;

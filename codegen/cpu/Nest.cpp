@@ -92,7 +92,8 @@ Value cpu::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes
   auto type = VectorType::get({lanes}, builder.getI32Type());
   SmallVector<int32_t> steps(lanes);
   std::iota(steps.begin(), steps.end(), 0);
-  Value lane = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(steps)));
+  Value lane =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(steps)));
   Value limit = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI32Type(), count);
   Value limits = builder.createOrFold<vector::BroadcastOp>(loc, type, limit);
   return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lane, limits);

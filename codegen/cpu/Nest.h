@@ -15,7 +15,7 @@ namespace lumen::cpu {
 
 /// Consecutive dimensions of the space that are walked as one.
 struct NestLoop {
-  int64_t dim;  ///< the innermost of them: its index counts through all
+  int64_t dim; ///< the innermost of them: its index counts through all
   int64_t size;
 };
 
@@ -24,9 +24,9 @@ struct NestPlan {
   llvm::SmallVector<NestLoop> loops; ///< outer ones first, without unit loops
   int vectorLoop = -1;               ///< index into `loops`; -1: scalar
   int64_t lanes = 1;
-  int64_t chunk = 1;                 ///< elements of the vector loop per unit
+  int64_t chunk = 1; ///< elements of the vector loop per unit
   int64_t units = 0;
-  double unitNanoseconds = 0;        ///< estimated
+  double unitNanoseconds = 0; ///< estimated
 
   /// Plans the walk of `shape`. `strides` has one row per access, results
   /// first: elements per step of each dimension.
@@ -48,14 +48,15 @@ void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> o
 /// A vector loop over [low, high) with `lanes` at a step and a tail, which is
 /// masked or scalar as the level likes it. `size` is the largest value of
 /// `high`; `high - low` is a multiple of `lanes` except where high == size.
-void emitVectorLoop(CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high,
-                    int64_t size, int64_t lanes,
-                    llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes,
-                                            mlir::Value mask)>
-                        body);
+void emitVectorLoop(
+    CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high, int64_t size,
+    int64_t lanes,
+    llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes, mlir::Value mask)>
+        body);
 
 /// Lanes [0, count) of a mask.
-mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count, int64_t lanes);
+mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
+                     int64_t lanes);
 
 /// Fewest units that are worth waking another thread for.
 int64_t grainFor(double unitNanoseconds, int64_t units);

@@ -23,7 +23,6 @@ public:
   /// One row for every lane; plans that walk several rows at once do not fit.
   uint64_t scratchSize() const { return plan.rowBuffer() * type.getIntOrFloatBitWidth() / 8; }
 
-
   using Transform = llvm::function_ref<Value(OpBuilder &, Value, unsigned row)>;
 
   /// Reads the operand, keeps it, and accumulates what `terms` makes of it.
@@ -63,8 +62,8 @@ public:
                value = narrow(b, kernel.loc, value,
                               cast<RankedTensorType>(root.getType()).getElementType());
                Expression expression = kernel.expression;
-               expression.bindSource(root,
-                                     [&](OpBuilder &, Location, const Position &) { return value; });
+               expression.bindSource(
+                   root, [&](OpBuilder &, Location, const Position &) { return value; });
                storeResults(kernel, expression, b, position);
                return SmallVector<Value>();
              });
@@ -78,9 +77,7 @@ public:
   }
 
 private:
-  Access access() const {
-    return {buffer, {1}, RankedTensorType::get({plan.rowBuffer()}, type)};
-  }
+  Access access() const { return {buffer, {1}, RankedTensorType::get({plan.rowBuffer()}, type)}; }
   static Position bufferPosition(Value index, const Position &position) {
     return {{index}, position.vectorDim < 0 ? -1 : 0, position.lanes, position.mask};
   }
@@ -144,11 +141,11 @@ static FailureOr<LaunchShape> buildSoftmax(CpuKernel &kernel, SoftmaxOp op) {
                           });
     SmallVector<Value> factors;
     for (SmallVector<Value> &ofRow : sum)
-      factors.push_back(
-          op.getLog()
-              ? math::LogOp::create(builder, loc, ofRow[0]).getResult()
-              : arith::DivFOp::create(builder, loc, constantLike(builder, loc, ofRow[0], 1), ofRow[0])
-                    .getResult());
+      factors.push_back(op.getLog() ? math::LogOp::create(builder, loc, ofRow[0]).getResult()
+                                    : arith::DivFOp::create(builder, loc,
+                                                            constantLike(builder, loc, ofRow[0], 1),
+                                                            ofRow[0])
+                                          .getResult());
     passes.write(builder, rows, [&](OpBuilder &b, Value value, unsigned row) -> Value {
       Value factor = passes.spread(b, factors[row], value);
       if (op.getLog())
@@ -156,8 +153,7 @@ static FailureOr<LaunchShape> buildSoftmax(CpuKernel &kernel, SoftmaxOp op) {
       return arith::MulFOp::create(b, loc, value, factor);
     });
   });
-  return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units),
-                     passes.scratchSize()};
+  return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), passes.scratchSize()};
 }
 
 static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
@@ -180,7 +176,8 @@ static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
       return SmallVector<Value>{isLayer ? value : square(b, value)};
     });
     auto mean = [&](OpBuilder &b, Value total) -> Value {
-      return arith::MulFOp::create(b, loc, total, constantLike(b, loc, total, 1.0 / plan.rowSize()));
+      return arith::MulFOp::create(b, loc, total,
+                                   constantLike(b, loc, total, 1.0 / plan.rowSize()));
     };
     SmallVector<Value> means, scales;
     if (isLayer)
@@ -211,20 +208,15 @@ static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
                                    passes.spread(b, scales[row], value));
     });
   });
-  return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units),
-                     passes.scratchSize()};
+  return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), passes.scratchSize()};
 }
 
 FailureOr<LaunchShape> cpu::buildNormalization(CpuKernel &kernel) {
   if (failed(checkResultShapes(kernel)))
     return failure();
-  auto type = cast<RankedTensorType>(kernel.root->getResult(0).getType());
-  if (!isa<FloatType>(type.getElementType()))
-    return kernel.op.emitError("normalises ") << type << ", expected a float type";
   return llvm::TypeSwitch<Operation *, FailureOr<LaunchShape>>(kernel.root)
       .Case([&](SoftmaxOp op) { return buildSoftmax(kernel, op); })
       .Case([&](NormOp op) { return buildNorm(kernel, op); })
-      .Default([](Operation *) -> FailureOr<LaunchShape> {
-        llvm_unreachable("not a normalisation");
-      });
+      .Default(
+          [](Operation *) -> FailureOr<LaunchShape> { llvm_unreachable("not a normalisation"); });
 }

@@ -19,16 +19,16 @@ struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
     return "make the function of each kernel, before its lowering to LLVM";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    registry
+        .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (!capabilitiesOf(level)) {
-      module.emitError("unknown CPU level '") << level << "', expected "
-                                              << llvm::join(levelNames(), ", ");
+      module.emitError("unknown CPU level '")
+          << level << "', expected " << llvm::join(levelNames(), ", ");
       return signalPassFailure();
     }
     OwningOpRef<ModuleOp> built = ModuleOp::create(module.getLoc());

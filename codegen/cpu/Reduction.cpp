@@ -66,8 +66,7 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   emitRows(kernel, plan, rank, [&](OpBuilder &builder, Rows rows) {
     auto sums = walkRows(kernel, plan, builder, rows, {accumulator},
                          [&](OpBuilder &b, const Position &position, Value, unsigned) {
-                           Value value =
-                               kernel.expression.emit(b, loc, op.getOperand(), position);
+                           Value value = kernel.expression.emit(b, loc, op.getOperand(), position);
                            return SmallVector<Value>{widen(b, loc, value)};
                          });
     for (auto [row, sum] : llvm::zip_equal(rows, sums)) {

@@ -181,8 +181,7 @@ RowPlan RowPlan::make(ArrayRef<int64_t> shape, const llvm::SmallBitVector &reduc
     plan.units = plan.units / std::max<int64_t>(size, 1) * llvm::divideCeil(size, plan.chunk);
   }
   if (plan.units > 0)
-    plan.unitNanoseconds =
-        5 + (std::isfinite(best) ? best / lanes : 1) * elements / plan.units;
+    plan.unitNanoseconds = 5 + (std::isfinite(best) ? best / lanes : 1) * elements / plan.units;
   return plan;
 }
 
@@ -228,8 +227,8 @@ void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
     return body(inner, position);
 
   const NestLoop &loop = plan.kept[plan.vectorLoop];
-  Value low = inner.createOrFold<arith::MulIOp>(loc, chunkIndex,
-                                                constantIndex(inner, loc, plan.chunk));
+  Value low =
+      inner.createOrFold<arith::MulIOp>(loc, chunkIndex, constantIndex(inner, loc, plan.chunk));
   Value high = inner.createOrFold<arith::AddIOp>(loc, low, constantIndex(inner, loc, plan.chunk));
   Value size = constantIndex(inner, loc, loop.size);
   if (loop.size % plan.chunk != 0)
@@ -271,7 +270,8 @@ namespace {
 /// iter_args.
 class Walk {
 public:
-  using Element = llvm::function_ref<SmallVector<Value>(OpBuilder &, const Position &, Value, unsigned)>;
+  using Element =
+      llvm::function_ref<SmallVector<Value>(OpBuilder &, const Position &, Value, unsigned)>;
 
   Walk(CpuKernel &kernel, const RowPlan &plan, Rows rows, ArrayRef<Accumulator> accumulators,
        Element element)
@@ -286,9 +286,9 @@ private:
                            Value linear, ValueRange state);
   SmallVector<Value> vectorLoop(OpBuilder &builder, ArrayRef<Value> indices, Value linear,
                                 ValueRange state);
-  SmallVector<Value> forLoop(OpBuilder &builder, Value low, Value high, int64_t step,
-                             ValueRange state,
-                             llvm::function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body);
+  SmallVector<Value>
+  forLoop(OpBuilder &builder, Value low, Value high, int64_t step, ValueRange state,
+          llvm::function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body);
   /// Adds the element at the current position to accumulator set `set`.
   void visit(OpBuilder &builder, unsigned row, ArrayRef<Value> indices, int64_t lanes, Value mask,
              Value linear, unsigned set, SmallVectorImpl<Value> &state);
@@ -315,8 +315,8 @@ void Walk::visit(OpBuilder &builder, unsigned row, ArrayRef<Value> indices, int6
     position.lanes = lanes;
     position.mask = mask;
   } else if (position.vectorDim >= 0) {
-    linear = builder.createOrFold<arith::MulIOp>(loc, linear,
-                                                 constantIndex(builder, loc, plan.lanes));
+    linear =
+        builder.createOrFold<arith::MulIOp>(loc, linear, constantIndex(builder, loc, plan.lanes));
   }
   SmallVector<Value> values = element(builder, position, linear, row);
   for (auto [i, value] : llvm::enumerate(values)) {
@@ -354,16 +354,15 @@ SmallVector<Value> Walk::vectorLoop(OpBuilder &builder, ArrayRef<Value> indices,
   int64_t done = 0;
   if (sets > 1) {
     int64_t step = lanes * sets, whole = size / step * step;
-    current = forLoop(builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, whole),
-                      step, current, [&](OpBuilder &b, Value index, ValueRange values) {
-                        SmallVector<Value> next(values);
-                        for (unsigned set = 0; set < sets; ++set)
-                          at(b,
-                             b.createOrFold<arith::AddIOp>(loc, index,
-                                                           constantIndex(b, loc, set * lanes)),
-                             lanes, nullptr, set, next);
-                        return next;
-                      });
+    current = forLoop(
+        builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, whole), step, current,
+        [&](OpBuilder &b, Value index, ValueRange values) {
+          SmallVector<Value> next(values);
+          for (unsigned set = 0; set < sets; ++set)
+            at(b, b.createOrFold<arith::AddIOp>(loc, index, constantIndex(b, loc, set * lanes)),
+               lanes, nullptr, set, next);
+          return next;
+        });
     done = whole;
   }
   auto rest = [&](int64_t from, int64_t to, int64_t step, unsigned set) {
@@ -400,15 +399,14 @@ SmallVector<Value> Walk::loops(OpBuilder &builder, unsigned depth, ArrayRef<Valu
   if (vectorIsReduced && depth + 1 == plan.reduced.size())
     return vectorLoop(builder, indices, linear, state);
   int64_t size = plan.reduced[depth].size;
-  return forLoop(builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, size), 1,
-                 state, [&](OpBuilder &b, Value index, ValueRange values) {
-                   SmallVector<Value> all(indices);
-                   all.push_back(index);
-                   Value scaled = b.createOrFold<arith::MulIOp>(loc, linear,
-                                                                constantIndex(b, loc, size));
-                   return loops(b, depth + 1, all, b.createOrFold<arith::AddIOp>(loc, scaled, index),
-                                values);
-                 });
+  return forLoop(
+      builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, size), 1, state,
+      [&](OpBuilder &b, Value index, ValueRange values) {
+        SmallVector<Value> all(indices);
+        all.push_back(index);
+        Value scaled = b.createOrFold<arith::MulIOp>(loc, linear, constantIndex(b, loc, size));
+        return loops(b, depth + 1, all, b.createOrFold<arith::AddIOp>(loc, scaled, index), values);
+      });
 }
 
 SmallVector<SmallVector<Value>> Walk::run(OpBuilder &builder) {
@@ -447,9 +445,10 @@ SmallVector<SmallVector<Value>> Walk::run(OpBuilder &builder) {
   return results;
 }
 
-SmallVector<SmallVector<Value>>
-cpu::walkRows(CpuKernel &kernel, const RowPlan &plan, OpBuilder &builder, Rows rows,
-              ArrayRef<Accumulator> accumulators, Walk::Element element) {
+SmallVector<SmallVector<Value>> cpu::walkRows(CpuKernel &kernel, const RowPlan &plan,
+                                              OpBuilder &builder, Rows rows,
+                                              ArrayRef<Accumulator> accumulators,
+                                              Walk::Element element) {
   return Walk(kernel, plan, rows, accumulators, element).run(builder);
 }
 

@@ -24,11 +24,11 @@ struct Accumulator {
 
 struct RowPlan {
   llvm::SmallVector<NestLoop> kept, reduced; ///< outer ones first
-  int vectorLoop = -1;   ///< index into `reduced` (the last) or `kept`; -1: scalar
+  int vectorLoop = -1; ///< index into `reduced` (the last) or `kept`; -1: scalar
   bool vectorIsReduced = true;
   int64_t lanes = 1;
-  int64_t unroll = 1;    ///< vectors at a time
-  int64_t chunk = 1;     ///< elements of a kept vector loop per unit
+  int64_t unroll = 1; ///< vectors at a time
+  int64_t chunk = 1;  ///< elements of a kept vector loop per unit
   int64_t units = 0;
   double unitNanoseconds = 0;
 

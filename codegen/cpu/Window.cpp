@@ -39,9 +39,7 @@ private:
   Value constant(OpBuilder &builder, int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
-  bool needsCount() {
-    return op.getKind() == WindowKind::Average && !op.getCountIncludePad();
-  }
+  bool needsCount() { return op.getKind() == WindowKind::Average && !op.getCountIncludePad(); }
 
   CpuKernel &kernel;
   WindowOp op;
@@ -53,13 +51,13 @@ private:
 
 } // namespace
 
-Value WindowBuilder::loadTap(OpBuilder &builder, const Position &position,
-                             ArrayRef<Value> indices, Value laneMask) {
+Value WindowBuilder::loadTap(OpBuilder &builder, const Position &position, ArrayRef<Value> indices,
+                             Value laneMask) {
   Position where = position;
   where.indices.assign(indices.begin(), indices.end());
   if (laneMask)
-    where.mask = where.mask ? builder.createOrFold<arith::AndIOp>(loc, where.mask, laneMask)
-                            : laneMask;
+    where.mask =
+        where.mask ? builder.createOrFold<arith::AndIOp>(loc, where.mask, laneMask) : laneMask;
   return widen(builder, loc, kernel.expression.emit(builder, loc, op.getOperand(), where));
 }
 
@@ -156,30 +154,34 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
           SmallVector<int32_t> steps(lanes);
           for (int64_t lane = 0; lane < lanes; ++lane)
             steps[lane] = lane * stride;
-          Value lane =
-              arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, ArrayRef(steps)));
+          Value lane = arith::ConstantOp::create(
+              b, loc, DenseElementsAttr::get(vectorType, ArrayRef(steps)));
           Value at = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), where[dim]);
           at = b.createOrFold<vector::BroadcastOp>(loc, vectorType, at);
           Value limit = arith::ConstantOp::create(
-              b, loc, DenseElementsAttr::get(vectorType, ArrayRef<int32_t>{static_cast<int32_t>(size)}));
-          laneMask = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                                   b.createOrFold<arith::AddIOp>(loc, at, lane), limit);
+              b, loc,
+              DenseElementsAttr::get(vectorType, ArrayRef<int32_t>{static_cast<int32_t>(size)}));
+          laneMask = b.createOrFold<arith::CmpIOp>(
+              loc, arith::CmpIPredicate::ult, b.createOrFold<arith::AddIOp>(loc, at, lane), limit);
         }
         accumulate(b, 0, where, laneMask, values);
         if (countsLanes) {
           Value one = constantLike(b, loc, values.back(), 1);
           Value more = b.createOrFold<arith::AddFOp>(loc, values.back(), one);
-          values.back() = laneMask ? b.createOrFold<arith::SelectOp>(loc, laneMask, more, values.back())
-                                   : more;
+          values.back() =
+              laneMask ? b.createOrFold<arith::SelectOp>(loc, laneMask, more, values.back()) : more;
         }
       }
     };
     Value last = b.createOrFold<arith::AddIOp>(
         loc, start, constant(b, (lanes - 1) * stride + (window - 1) * dilation));
-    Value after = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, last, constant(b, size));
-    Value before = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, start, constant(b, 0));
+    Value after =
+        b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, last, constant(b, size));
+    Value before =
+        b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, start, constant(b, 0));
     Value interior = b.createOrFold<arith::AndIOp>(loc, before, after);
-    auto ifOp = scf::IfOp::create(b, loc, ValueRange(values).getTypes(), interior, /*withElse=*/true);
+    auto ifOp =
+        scf::IfOp::create(b, loc, ValueRange(values).getTypes(), interior, /*withElse=*/true);
     for (bool masked : {false, true}) {
       OpBuilder inner = OpBuilder::atBlockBegin(masked ? ifOp.elseBlock() : ifOp.thenBlock());
       SmallVector<Value> results(values.begin(), values.end());

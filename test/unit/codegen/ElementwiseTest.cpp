@@ -23,7 +23,9 @@ TEST_P(ElementwiseTest, AddsRaggedRows) {
         %1 = lumen.binary <add> %a, %0 : tensor<3x{0}xf32>
         %2 = lumen.unary <relu> %1 : tensor<3x{0}xf32> -> tensor<3x{0}xf32>
         dispatch.yield %2 : tensor<3x{0}xf32>
-      })", size).str());
+      })",
+                  size)
+              .str());
 }
 
 TEST_P(ElementwiseTest, ComputesEveryFloatFunction) {
@@ -31,14 +33,15 @@ TEST_P(ElementwiseTest, ComputesEveryFloatFunction) {
     const char *kind;
     double low, high;
   };
-  for (Row row : {Row{"abs", -4, 4}, Row{"neg", -4, 4}, Row{"sign", -4, 4}, Row{"relu", -4, 4},
-                  Row{"reciprocal", 0.1, 4}, Row{"sqrt", 0, 4}, Row{"rsqrt", 0.1, 4},
-                  Row{"exp", -80, 80}, Row{"log", 1e-30, 4}, Row{"log1p", -0.99, 4},
-                  Row{"expm1", -4, 4}, Row{"tanh", -10, 10}, Row{"sigmoid", -100, 100},
-                  Row{"erf", -4, 4}, Row{"sin", -1000, 1000}, Row{"cos", -1000, 1000},
-                  Row{"tan", -1, 1}, Row{"asin", -1, 1}, Row{"acos", -1, 1}, Row{"atan", -9, 9},
-                  Row{"sinh", -9, 9}, Row{"cosh", -9, 9}, Row{"asinh", -9, 9}, Row{"acosh", 1, 9},
-                  Row{"atanh", -0.99, 0.99}, Row{"floor", -9, 9}, Row{"ceil", -9, 9},
+  for (Row row : {Row{"abs", -4, 4},         Row{"neg", -4, 4},         Row{"sign", -4, 4},
+                  Row{"relu", -4, 4},        Row{"reciprocal", 0.1, 4}, Row{"sqrt", 0, 4},
+                  Row{"rsqrt", 0.1, 4},      Row{"exp", -80, 80},       Row{"log", 1e-30, 4},
+                  Row{"log1p", -0.99, 4},    Row{"expm1", -4, 4},       Row{"tanh", -10, 10},
+                  Row{"sigmoid", -100, 100}, Row{"erf", -4, 4},         Row{"sin", -1000, 1000},
+                  Row{"cos", -1000, 1000},   Row{"tan", -1, 1},         Row{"asin", -1, 1},
+                  Row{"acos", -1, 1},        Row{"atan", -9, 9},        Row{"sinh", -9, 9},
+                  Row{"cosh", -9, 9},        Row{"asinh", -9, 9},       Row{"acosh", 1, 9},
+                  Row{"atanh", -0.99, 0.99}, Row{"floor", -9, 9},       Row{"ceil", -9, 9},
                   Row{"roundeven", -9, 9}})
     for (const char *type : {"f32", "f64"}) {
       CheckOptions options;
@@ -51,15 +54,21 @@ TEST_P(ElementwiseTest, ComputesEveryFloatFunction) {
         dispatch.kernel @k(%x: tensor<1019x{1}>) -> tensor<1019x{1}> {{
           %0 = lumen.unary <{0}> %x : tensor<1019x{1}> -> tensor<1019x{1}>
           dispatch.yield %0 : tensor<1019x{1}>
-        })", row.kind, type).str(), options);
+        })",
+                    row.kind, type)
+                .str(),
+            options);
     }
 }
 
 TEST_P(ElementwiseTest, KeepsSpecialFloats) {
-  const double inf = INFINITY, values[] = {0.0, -0.0, 1.0, -1.0, inf, -inf, NAN, 88.0, -88.0, 1e38, -1e38};
+  const double inf = INFINITY,
+               values[] = {0.0, -0.0, 1.0, -1.0, inf, -inf, NAN, 88.0, -88.0, 1e38, -1e38};
   CheckOptions options;
   unsigned next = 0;
-  options.fill = [&](unsigned, mlir::Type, std::mt19937 &) -> Number { return values[next++ % 11]; };
+  options.fill = [&](unsigned, mlir::Type, std::mt19937 &) -> Number {
+    return values[next++ % 11];
+  };
   for (const char *kind : {"abs", "neg", "sign", "relu", "exp", "log", "tanh", "sigmoid", "erf",
                            "sqrt", "floor", "roundeven"}) {
     next = 0;
@@ -67,7 +76,10 @@ TEST_P(ElementwiseTest, KeepsSpecialFloats) {
       dispatch.kernel @k(%x: tensor<11xf32>) -> tensor<11xf32> {{
         %0 = lumen.unary <{0}> %x : tensor<11xf32> -> tensor<11xf32>
         dispatch.yield %0 : tensor<11xf32>
-      })", kind).str(), options);
+      })",
+                  kind)
+              .str(),
+          options);
   }
   for (const char *kind : {"isnan", "isinf"}) {
     next = 0;
@@ -75,14 +87,17 @@ TEST_P(ElementwiseTest, KeepsSpecialFloats) {
       dispatch.kernel @k(%x: tensor<11xf16>) -> tensor<11xi1> {{
         %0 = lumen.unary <{0}> %x : tensor<11xf16> -> tensor<11xi1>
         dispatch.yield %0 : tensor<11xi1>
-      })", kind).str(), options);
+      })",
+                  kind)
+              .str(),
+          options);
   }
 }
 
 TEST_P(ElementwiseTest, RaisesSpecialFloatsToSpecialPowers) {
   const double inf = INFINITY;
-  const double values[] = {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 2.5, 1e30, -1e30,
-                           1e-40, 127.0, -127.0, inf, -inf, NAN};
+  const double values[] = {0.0, -0.0, 1.0,   -1.0,  2.0,   -2.0,   3.0, -3.0, 0.5, -0.5,
+                           2.5, 1e30, -1e30, 1e-40, 127.0, -127.0, inf, -inf, NAN};
   CheckOptions options;
   options.relative = 1e-6;
   options.absolute = 0;
@@ -95,16 +110,19 @@ TEST_P(ElementwiseTest, RaisesSpecialFloatsToSpecialPowers) {
     dispatch.kernel @k(%a: tensor<361xf32>, %b: tensor<361xf32>) -> tensor<361xf32> {
       %0 = lumen.binary <pow> %a, %b : tensor<361xf32>
       dispatch.yield %0 : tensor<361xf32>
-    })", options);
+    })",
+        options);
 }
 
 TEST_P(ElementwiseTest, ComputesBinaryFunctionsOfEveryType) {
-  for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
+  for (const char *type :
+       {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"})
     for (const char *kind : {"add", "sub", "mul", "div", "max", "min", "pow", "rem", "mod", "and",
                              "or", "xor", "shiftleft", "shiftright"}) {
       llvm::StringRef name(kind);
       bool isFloat = type[0] == 'f' || type[0] == 'b';
-      bool isInteger = llvm::StringRef("and or xor shiftleft shiftright").contains(name) && name != "add";
+      bool isInteger =
+          llvm::StringRef("and or xor shiftleft shiftright").contains(name) && name != "add";
       if (isFloat && isInteger)
         continue;
       CheckOptions options;
@@ -125,13 +143,17 @@ TEST_P(ElementwiseTest, ComputesBinaryFunctionsOfEveryType) {
         return positive || random() % 2 ? value : -value;
       };
       // The remainder of a rounded quotient jumps; narrow types would need exact inputs.
-      if ((name == "rem" || name == "mod" || name == "pow") && (type[1] == '1' || type[0] == 'b') && isFloat)
+      if ((name == "rem" || name == "mod" || name == "pow") && (type[1] == '1' || type[0] == 'b') &&
+          isFloat)
         continue;
       check(formatv(R"(
         dispatch.kernel @k(%a: tensor<203x{1}>, %b: tensor<203x{1}>) -> tensor<203x{1}> {{
           %0 = lumen.binary <{0}> %a, %b : tensor<203x{1}>
           dispatch.yield %0 : tensor<203x{1}>
-        })", kind, type).str(), options);
+        })",
+                    kind, type)
+                .str(),
+            options);
     }
 }
 
@@ -144,11 +166,14 @@ TEST_P(ElementwiseTest, ComparesAndSelects) {
           %1 = lumen.select %0, %a, %b : tensor<77xi1>, tensor<77x{1}>
           %2 = lumen.unary <not> %0 : tensor<77xi1> -> tensor<77xi1>
           dispatch.yield %2, %1 : tensor<77xi1>, tensor<77x{1}>
-        })", kind, type).str());
+        })",
+                    kind, type)
+                .str());
 }
 
 TEST_P(ElementwiseTest, ConvertsBetweenAllTypes) {
-  const char *types[] = {"f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"};
+  const char *types[] = {"f32", "f64", "f16", "bf16", "i1",   "i8",  "i16",
+                         "i32", "i64", "ui8", "ui16", "ui32", "ui64"};
   for (const char *from : types)
     for (const char *to : types) {
       if (from == to)
@@ -166,7 +191,10 @@ TEST_P(ElementwiseTest, ConvertsBetweenAllTypes) {
         dispatch.kernel @k(%x: tensor<67x{0}>) -> tensor<67x{1}> {{
           %0 = lumen.convert %x : tensor<67x{0}> -> tensor<67x{1}>
           dispatch.yield %0 : tensor<67x{1}>
-        })", from, to).str(), options);
+        })",
+                    from, to)
+                .str(),
+            options);
     }
 }
 
@@ -213,12 +241,16 @@ TEST_P(MovementTest, Transposes) {
         dispatch.kernel @k(%x: tensor<2x{0}x37x{1}>) -> tensor<2x37x{0}x{1}> {{
           %0 = lumen.transpose %x [0, 2, 1] : tensor<2x{0}x37x{1}> -> tensor<2x37x{0}x{1}>
           dispatch.yield %0 : tensor<2x37x{0}x{1}>
-        })", size, type).str());
+        })",
+                    size, type)
+                .str());
       check(formatv(R"(
         dispatch.kernel @k(%x: tensor<2x37x{0}x{1}>) -> tensor<{0}x37x2x{1}> {{
           %0 = lumen.transpose %x [2, 1, 0] : tensor<2x37x{0}x{1}> -> tensor<{0}x37x2x{1}>
           dispatch.yield %0 : tensor<{0}x37x2x{1}>
-        })", size, type).str());
+        })",
+                    size, type)
+                .str());
     }
 }
 
@@ -238,7 +270,9 @@ TEST_P(MovementTest, Reshapes) {
         %2 = lumen.reshape %1 : tensor<2x5x{1}x3xf32> -> tensor<2x5x{0}xf32>
         %3 = lumen.unary <relu> %2 : tensor<2x5x{0}xf32> -> tensor<2x5x{0}xf32>
         dispatch.yield %3 : tensor<2x5x{0}xf32>
-      })", 3 * part, part).str());
+      })",
+                  3 * part, part)
+              .str());
 }
 
 TEST_P(MovementTest, Slices) {
@@ -263,7 +297,9 @@ TEST_P(MovementTest, Concatenates) {
         %0 = lumen.concat %a, %n, %c {{axis = {0} : i64} : tensor<6x33xf32>, tensor<{1}xf32>, tensor<{2}xf32> -> tensor<{3}xf32>
         %1 = lumen.unary <relu> %0 : tensor<{3}xf32> -> tensor<{3}xf32>
         dispatch.yield %1 : tensor<{3}xf32>
-      })", axis, b, c, r).str());
+      })",
+                  axis, b, c, r)
+              .str());
     // Behind another movement the index is not the space's own.
     std::string t = axis ? "50x6" : "33x10";
     check(formatv(R"(
@@ -271,14 +307,17 @@ TEST_P(MovementTest, Concatenates) {
         %0 = lumen.concat %a, %b {{axis = {0} : i64} : tensor<6x33xf32>, tensor<{1}xf32> -> tensor<{3}xf32>
         %1 = lumen.transpose %0 [1, 0] : tensor<{3}xf32> -> tensor<{2}xf32>
         dispatch.yield %1 : tensor<{2}xf32>
-      })", axis, b, t, r).str());
+      })",
+                  axis, b, t, r)
+              .str());
   }
 }
 
 TEST_P(MovementTest, PadsInEveryWay) {
   for (const char *kind : {"constant", "edge", "reflect", "wrap"})
     for (const char *type : {"f32", "ui8"})
-      for (const char *amounts : {"[2, 3] [1, 4] 8x26", "[0, 5] [0, 0] 5x24", "[1, -2] [0, 7] 6x24"}) {
+      for (const char *amounts :
+           {"[2, 3] [1, 4] 8x26", "[0, 5] [0, 0] 5x24", "[1, -2] [0, 7] 6x24"}) {
         llvm::SmallVector<llvm::StringRef> parts;
         llvm::StringRef(amounts).rsplit(' ');
         auto [pads, shape] = llvm::StringRef(amounts).rsplit(' ');
@@ -286,7 +325,9 @@ TEST_P(MovementTest, PadsInEveryWay) {
           dispatch.kernel @k(%x: tensor<5x19x{1}>, %v: tensor<{1}>) -> tensor<{3}x{1}> {{
             %0 = lumen.pad <{0}> %x, %v {2} : tensor<5x19x{1}>, tensor<{1}> -> tensor<{3}x{1}>
             dispatch.yield %0 : tensor<{3}x{1}>
-          })", kind, type, pads, shape).str());
+          })",
+                      kind, type, pads, shape)
+                  .str());
       }
 }
 
@@ -306,17 +347,26 @@ TEST_P(MovementTest, Gathers) {
         dispatch.kernel @k(%x: tensor<13x64x{0}>, %i: tensor<3x7x{1}>) -> tensor<3x7x64x{0}> {{
           %0 = lumen.gather %x, %i {{axis = 0 : i64} : tensor<13x64x{0}>, tensor<3x7x{1}> -> tensor<3x7x64x{0}>
           dispatch.yield %0 : tensor<3x7x64x{0}>
-        })", type, index).str(), options);
+        })",
+                    type, index)
+                .str(),
+            options);
       check(formatv(R"(
         dispatch.kernel @k(%x: tensor<5x13x{0}>, %i: tensor<40x{1}>) -> tensor<5x40x{0}> {{
           %0 = lumen.gather %x, %i {{axis = 1 : i64} : tensor<5x13x{0}>, tensor<40x{1}> -> tensor<5x40x{0}>
           dispatch.yield %0 : tensor<5x40x{0}>
-        })", type, index).str(), options);
+        })",
+                    type, index)
+                .str(),
+            options);
       check(formatv(R"(
         dispatch.kernel @k(%x: tensor<5x13x{0}>, %i: tensor<{1}>) -> tensor<5x{0}> {{
           %0 = lumen.gather %x, %i {{axis = 1 : i64} : tensor<5x13x{0}>, tensor<{1}> -> tensor<5x{0}>
           dispatch.yield %0 : tensor<5x{0}>
-        })", type, index).str(), options);
+        })",
+                    type, index)
+                .str(),
+            options);
     }
 }
 

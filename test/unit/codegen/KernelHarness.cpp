@@ -218,9 +218,8 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
   SmallVector<void *> pointers;
   bool aligned = options.seed % 2 == 0;
   auto allocate = [&](mlir::RankedTensorType type, ArrayRef<int64_t> strides) {
-    buffers.emplace_back(span(type.getShape(), strides) *
-                             dispatch::elementBytes(type.getElementType()),
-                         aligned);
+    buffers.emplace_back(
+        span(type.getShape(), strides) * dispatch::elementBytes(type.getElementType()), aligned);
     pointers.push_back(buffers.back().data());
   };
   for (auto [i, argument] : llvm::enumerate(kernel.getArgumentTypes())) {
@@ -230,7 +229,8 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
     allocate(type, strides);
     Tensor tensor{type, {}};
     forEachOffset(type.getShape(), strides, [&, i = i](int64_t offset) {
-      Number value = options.fill ? options.fill(i, element, random) : randomNumber(element, random);
+      Number value =
+          options.fill ? options.fill(i, element, random) : randomNumber(element, random);
       char *address = buffers.back().data() + offset * dispatch::elementBytes(element);
       writeElement(element, value, address);
       tensor.values.push_back(readElement(element, address));
@@ -273,7 +273,8 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
                       << static_cast<double>(got) << ", expected " << static_cast<double>(want);
     });
     for (size_t offset = 0; offset < written.size() * bytes; ++offset)
-      if (!written[offset / bytes] && static_cast<unsigned char>(data[offset]) != kPattern && ++wrong <= 3)
+      if (!written[offset / bytes] && static_cast<unsigned char>(data[offset]) != kPattern &&
+          ++wrong <= 3)
         ADD_FAILURE() << "result " << i << ": wrote byte " << offset << ", which is in a gap";
     if (wrong)
       ADD_FAILURE() << wrong << " wrong elements at level " << GetParam() << ", seed "

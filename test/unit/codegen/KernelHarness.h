@@ -14,9 +14,9 @@
 
 #include "codegen/Target.h"
 
-#include "gtest/gtest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "gtest/gtest.h"
 
 #include <functional>
 #include <memory>

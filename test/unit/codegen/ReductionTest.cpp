@@ -21,7 +21,9 @@ TEST_P(ReductionTest, SumsInnerRows) {
       dispatch.kernel @k(%x: tensor<5x{0}xf32>) -> tensor<5xf32> {{
         %0 = lumen.reduce <sum> %x [1] : tensor<5x{0}xf32> -> tensor<5xf32>
         dispatch.yield %0 : tensor<5xf32>
-      })", size).str());
+      })",
+                  size)
+              .str());
 }
 
 TEST_P(ReductionTest, AveragesSpatialDimensionsOfImages) {
@@ -32,15 +34,20 @@ TEST_P(ReductionTest, AveragesSpatialDimensionsOfImages) {
         %c = lumen.constant dense<0.020408163> : tensor<2x{0}xf32>
         %1 = lumen.binary <mul> %0, %c : tensor<2x{0}xf32>
         dispatch.yield %1 : tensor<2x{0}xf32>
-      })", channels).str());
+      })",
+                  channels)
+              .str());
 }
 
 TEST_P(ReductionTest, CombinesEveryKindAndType) {
   for (const char *kind : {"sum", "max", "min", "prod"})
     for (const char *type : {"f32", "f64", "f16", "bf16", "i8", "i32", "i64", "ui8", "ui64"})
       for (const char *axes : {"0", "1", "2", "0, 2", "0, 1, 2"}) {
-        std::string result = axes[1] == 0 ? (axes[0] == '0' ? "11x37x" : axes[0] == '1' ? "3x37x" : "3x11x")
-                             : std::string(axes) == "0, 2" ? "11x" : "";
+        std::string result = axes[1] == 0                  ? (axes[0] == '0'   ? "11x37x"
+                                                              : axes[0] == '1' ? "3x37x"
+                                                                               : "3x11x")
+                             : std::string(axes) == "0, 2" ? "11x"
+                                                           : "";
         bool isFloat = type[0] == 'f' || type[0] == 'b';
         CheckOptions options;
         options.relative = options.absolute = type[1] == '1' || type[0] == 'b' ? 0.02 : 1e-4;
@@ -53,7 +60,10 @@ TEST_P(ReductionTest, CombinesEveryKindAndType) {
           dispatch.kernel @k(%x: tensor<3x11x37x{1}>) -> tensor<{3}{1}> {{
             %0 = lumen.reduce <{0}> %x [{2}] : tensor<3x11x37x{1}> -> tensor<{3}{1}>
             dispatch.yield %0 : tensor<{3}{1}>
-          })", kind, type, axes, result).str(), options);
+          })",
+                      kind, type, axes, result)
+                  .str(),
+              options);
       }
 }
 
@@ -68,7 +78,9 @@ TEST_P(ReductionTest, PullsPrologueAndEpilogue) {
         %4 = lumen.unary <sqrt> %3 : tensor<65xf32> -> tensor<65xf32>
         %5 = lumen.binary <add> %4, %b : tensor<65xf32>
         dispatch.yield %5 : tensor<65xf32>
-      })", axis).str());
+      })",
+                  axis)
+              .str());
 }
 
 TEST_P(ReductionTest, RespectsStrides) {
@@ -93,7 +105,9 @@ TEST_P(NormalizationTest, SoftmaxOverEveryAxis) {
           dispatch.kernel @k(%x: tensor<{0}xf32>) -> tensor<{0}xf32> {{
             %0 = lumen.softmax %x {{axis = {1} : i64{2}} : tensor<{0}xf32>
             dispatch.yield %0 : tensor<{0}xf32>
-          })", type, axis, log).str());
+          })",
+                      type, axis, log)
+                  .str());
       }
 }
 
@@ -111,7 +125,10 @@ TEST_P(NormalizationTest, SoftmaxWithNeighbours) {
         %3 = lumen.softmax %2 {{axis = 2 : i64} : tensor<2x3x33x{0}>
         %4 = lumen.binary <mul> %3, %1 : tensor<2x3x33x{0}>
         dispatch.yield %4 : tensor<2x3x33x{0}>
-      })", type).str(), options);
+      })",
+                  type)
+              .str(),
+          options);
   }
 }
 
@@ -125,7 +142,9 @@ TEST_P(NormalizationTest, NormsOverTrailingDimensions) {
             %1 = lumen.broadcast %s [2] : tensor<{0}xf32> -> tensor<2x3x{0}xf32>
             %2 = lumen.binary <mul> %0, %1 : tensor<2x3x{0}xf32>
             dispatch.yield %2 : tensor<2x3x{0}xf32>
-          })", size, kind, axis).str());
+          })",
+                      size, kind, axis)
+                  .str());
 }
 
 LUMEN_KERNEL_TEST(WindowTest);
@@ -149,7 +168,10 @@ TEST_P(WindowTest, PoolsImages) {
                 pad_low = array<i64: {5}>, pad_high = array<i64: {6}>{7}}
                 : tensor<2x9x8x{0}xf32> -> tensor<2x{1}x{0}xf32>
               dispatch.yield %0 : tensor<2x{1}x{0}xf32>
-            })", channels, row.result, kind, row.strides, row.dilations, row.low, row.high, count).str());
+            })",
+                        channels, row.result, kind, row.strides, row.dilations, row.low, row.high,
+                        count)
+                    .str());
 }
 
 TEST_P(WindowTest, SlidesOverChannels) {
@@ -163,7 +185,9 @@ TEST_P(WindowTest, SlidesOverChannels) {
             pad_high = array<i64: 0, 0, 0, 2>} : tensor<1x3x4x{0}xf32> -> tensor<1x3x4x{0}xf32>
           %2 = lumen.binary <add> %1, %x : tensor<1x3x4x{0}xf32>
           dispatch.yield %2 : tensor<1x3x4x{0}xf32>
-        })", channels, kind).str());
+        })",
+                    channels, kind)
+                .str());
 }
 
 TEST_P(WindowTest, SlidesOverStridedRows) {
@@ -174,7 +198,9 @@ TEST_P(WindowTest, SlidesOverStridedRows) {
           dilations = array<i64: 1, 2>, pad_low = array<i64: 0, 1>, pad_high = array<i64: 0, 2>}
           : tensor<3x40xf32> -> tensor<3x20xf32>
         dispatch.yield %0 : tensor<3x20xf32>
-      })", kind).str());
+      })",
+                  kind)
+              .str());
 }
 
 TEST_P(WindowTest, PoolsIntegers) {
@@ -185,7 +211,9 @@ TEST_P(WindowTest, PoolsIntegers) {
           dilations = array<i64: 1, 1, 1, 1>, pad_low = array<i64: 0, 0, 0, 0>,
           pad_high = array<i64: 0, 0, 0, 0>} : tensor<1x6x6x40x{0}> -> tensor<1x3x3x40x{0}>
         dispatch.yield %0 : tensor<1x3x3x40x{0}>
-      })", type).str());
+      })",
+                  type)
+              .str());
 }
 
 } // namespace

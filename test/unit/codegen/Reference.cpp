@@ -56,37 +56,68 @@ Number test::roundTo(Type type, Number value) {
 
 static Number unary(UnaryKind kind, Type type, Number x) {
   switch (kind) {
-  case UnaryKind::Abs: return std::fabs(x);
-  case UnaryKind::Neg: return -x;
-  case UnaryKind::Sign: return std::isnan(x) ? x : (x > 0) - (x < 0);
-  case UnaryKind::Relu: return x < 0 ? 0 : x;
-  case UnaryKind::Reciprocal: return 1 / x;
-  case UnaryKind::Sqrt: return std::sqrt(x);
-  case UnaryKind::Rsqrt: return 1 / std::sqrt(x);
-  case UnaryKind::Exp: return std::exp(x);
-  case UnaryKind::Log: return std::log(x);
-  case UnaryKind::Log1p: return std::log1p(x);
-  case UnaryKind::Expm1: return std::expm1(x);
-  case UnaryKind::Tanh: return std::tanh(x);
-  case UnaryKind::Sigmoid: return 1 / (1 + std::exp(-x));
-  case UnaryKind::Erf: return std::erf(x);
-  case UnaryKind::Sin: return std::sin(x);
-  case UnaryKind::Cos: return std::cos(x);
-  case UnaryKind::Tan: return std::tan(x);
-  case UnaryKind::Asin: return std::asin(x);
-  case UnaryKind::Acos: return std::acos(x);
-  case UnaryKind::Atan: return std::atan(x);
-  case UnaryKind::Sinh: return std::sinh(x);
-  case UnaryKind::Cosh: return std::cosh(x);
-  case UnaryKind::Asinh: return std::asinh(x);
-  case UnaryKind::Acosh: return std::acosh(x);
-  case UnaryKind::Atanh: return std::atanh(x);
-  case UnaryKind::Floor: return std::floor(x);
-  case UnaryKind::Ceil: return std::ceil(x);
-  case UnaryKind::RoundEven: return std::nearbyint(x);
-  case UnaryKind::Not: return type.isInteger(1) ? x == 0 : static_cast<Number>(~static_cast<Wide>(x));
-  case UnaryKind::IsNan: return std::isnan(x);
-  case UnaryKind::IsInf: return std::isinf(x);
+  case UnaryKind::Abs:
+    return std::fabs(x);
+  case UnaryKind::Neg:
+    return -x;
+  case UnaryKind::Sign:
+    return std::isnan(x) ? x : (x > 0) - (x < 0);
+  case UnaryKind::Relu:
+    return x < 0 ? 0 : x;
+  case UnaryKind::Reciprocal:
+    return 1 / x;
+  case UnaryKind::Sqrt:
+    return std::sqrt(x);
+  case UnaryKind::Rsqrt:
+    return 1 / std::sqrt(x);
+  case UnaryKind::Exp:
+    return std::exp(x);
+  case UnaryKind::Log:
+    return std::log(x);
+  case UnaryKind::Log1p:
+    return std::log1p(x);
+  case UnaryKind::Expm1:
+    return std::expm1(x);
+  case UnaryKind::Tanh:
+    return std::tanh(x);
+  case UnaryKind::Sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case UnaryKind::Erf:
+    return std::erf(x);
+  case UnaryKind::Sin:
+    return std::sin(x);
+  case UnaryKind::Cos:
+    return std::cos(x);
+  case UnaryKind::Tan:
+    return std::tan(x);
+  case UnaryKind::Asin:
+    return std::asin(x);
+  case UnaryKind::Acos:
+    return std::acos(x);
+  case UnaryKind::Atan:
+    return std::atan(x);
+  case UnaryKind::Sinh:
+    return std::sinh(x);
+  case UnaryKind::Cosh:
+    return std::cosh(x);
+  case UnaryKind::Asinh:
+    return std::asinh(x);
+  case UnaryKind::Acosh:
+    return std::acosh(x);
+  case UnaryKind::Atanh:
+    return std::atanh(x);
+  case UnaryKind::Floor:
+    return std::floor(x);
+  case UnaryKind::Ceil:
+    return std::ceil(x);
+  case UnaryKind::RoundEven:
+    return std::nearbyint(x);
+  case UnaryKind::Not:
+    return type.isInteger(1) ? x == 0 : static_cast<Number>(~static_cast<Wide>(x));
+  case UnaryKind::IsNan:
+    return std::isnan(x);
+  case UnaryKind::IsInf:
+    return std::isinf(x);
   }
   llvm_unreachable("unknown kind");
 }
@@ -94,7 +125,8 @@ static Number unary(UnaryKind kind, Type type, Number x) {
 static Wide power(Wide base, Wide exponent, unsigned width) {
   if (exponent < 0)
     return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
-  unsigned __int128 result = 1, square = base, mask = (static_cast<unsigned __int128>(1) << width) - 1;
+  unsigned __int128 result = 1, square = base,
+                    mask = (static_cast<unsigned __int128>(1) << width) - 1;
   for (; exponent; exponent >>= 1, square = square * square & mask)
     if (exponent & 1)
       result = result * square & mask;
@@ -104,23 +136,36 @@ static Wide power(Wide base, Wide exponent, unsigned width) {
 static Number integerBinary(BinaryKind kind, Type type, Wide a, Wide b) {
   unsigned width = type.getIntOrFloatBitWidth();
   switch (kind) {
-  case BinaryKind::Add: return wrap(type, a + b);
-  case BinaryKind::Sub: return wrap(type, a - b);
-  case BinaryKind::Mul: return wrap(type, a * b);
-  case BinaryKind::Div: return wrap(type, b == 0 ? 0 : a / b);
-  case BinaryKind::Rem: return wrap(type, b == 0 ? 0 : a % b);
+  case BinaryKind::Add:
+    return wrap(type, a + b);
+  case BinaryKind::Sub:
+    return wrap(type, a - b);
+  case BinaryKind::Mul:
+    return wrap(type, a * b);
+  case BinaryKind::Div:
+    return wrap(type, b == 0 ? 0 : a / b);
+  case BinaryKind::Rem:
+    return wrap(type, b == 0 ? 0 : a % b);
   case BinaryKind::Mod: {
     Wide rest = b == 0 ? 0 : a % b;
     return wrap(type, rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
   }
-  case BinaryKind::Max: return static_cast<Number>(std::max(a, b));
-  case BinaryKind::Min: return static_cast<Number>(std::min(a, b));
-  case BinaryKind::Pow: return wrap(type, power(a, b, width));
-  case BinaryKind::And: return wrap(type, a & b);
-  case BinaryKind::Or: return wrap(type, a | b);
-  case BinaryKind::Xor: return wrap(type, a ^ b);
-  case BinaryKind::ShiftLeft: return wrap(type, b < 0 || b >= width ? 0 : a << b);
-  case BinaryKind::ShiftRight: return wrap(type, b < 0 || b >= width ? 0 : a >> b);
+  case BinaryKind::Max:
+    return static_cast<Number>(std::max(a, b));
+  case BinaryKind::Min:
+    return static_cast<Number>(std::min(a, b));
+  case BinaryKind::Pow:
+    return wrap(type, power(a, b, width));
+  case BinaryKind::And:
+    return wrap(type, a & b);
+  case BinaryKind::Or:
+    return wrap(type, a | b);
+  case BinaryKind::Xor:
+    return wrap(type, a ^ b);
+  case BinaryKind::ShiftLeft:
+    return wrap(type, b < 0 || b >= width ? 0 : a << b);
+  case BinaryKind::ShiftRight:
+    return wrap(type, b < 0 || b >= width ? 0 : a >> b);
   }
   llvm_unreachable("unknown kind");
 }
@@ -128,31 +173,46 @@ static Number integerBinary(BinaryKind kind, Type type, Wide a, Wide b) {
 static Number floatBinary(BinaryKind kind, Number a, Number b) {
   bool isNan = std::isnan(a) || std::isnan(b);
   switch (kind) {
-  case BinaryKind::Add: return a + b;
-  case BinaryKind::Sub: return a - b;
-  case BinaryKind::Mul: return a * b;
-  case BinaryKind::Div: return a / b;
-  case BinaryKind::Max: return isNan ? NAN : std::fmax(a, b);
-  case BinaryKind::Min: return isNan ? NAN : std::fmin(a, b);
-  case BinaryKind::Pow: return std::pow(a, b);
-  case BinaryKind::Rem: return std::fmod(a, b);
+  case BinaryKind::Add:
+    return a + b;
+  case BinaryKind::Sub:
+    return a - b;
+  case BinaryKind::Mul:
+    return a * b;
+  case BinaryKind::Div:
+    return a / b;
+  case BinaryKind::Max:
+    return isNan ? NAN : std::fmax(a, b);
+  case BinaryKind::Min:
+    return isNan ? NAN : std::fmin(a, b);
+  case BinaryKind::Pow:
+    return std::pow(a, b);
+  case BinaryKind::Rem:
+    return std::fmod(a, b);
   case BinaryKind::Mod: {
     Number rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
-  default: break;
+  default:
+    break;
   }
   llvm_unreachable("not a function of floats");
 }
 
 static Number compare(CompareKind kind, Number a, Number b) {
   switch (kind) {
-  case CompareKind::Eq: return a == b;
-  case CompareKind::Ne: return a != b;
-  case CompareKind::Lt: return a < b;
-  case CompareKind::Le: return a <= b;
-  case CompareKind::Gt: return a > b;
-  case CompareKind::Ge: return a >= b;
+  case CompareKind::Eq:
+    return a == b;
+  case CompareKind::Ne:
+    return a != b;
+  case CompareKind::Lt:
+    return a < b;
+  case CompareKind::Le:
+    return a <= b;
+  case CompareKind::Gt:
+    return a > b;
+  case CompareKind::Ge:
+    return a >= b;
   }
   llvm_unreachable("unknown kind");
 }
@@ -230,7 +290,8 @@ static Number initial(ReduceKind kind, Type type) {
 
 static Tensor reduce(ReduceOp op, const Tensor &x) {
   Type element = x.type.getElementType();
-  Tensor result = build(op.getResult(), [&](const Index &) { return initial(op.getKind(), element); });
+  Tensor result =
+      build(op.getResult(), [&](const Index &) { return initial(op.getKind(), element); });
   forEach(x.type.getShape(), [&](const Index &index) {
     Index kept;
     for (auto [i, position] : llvm::enumerate(index))
@@ -285,8 +346,9 @@ static Tensor contract(ContractOp op, const Tensor &a, const Tensor &b) {
         right.append(op.getTransposeRhs() ? Index{n, k} : Index{k, n});
       sum += at(a, left) * at(b, right);
     }
-    return roundTo(op.getType().getElementType().isIntOrIndex() ? op.getType().getElementType()
-                                                               : mlir::Float64Type::get(op.getContext()),
+    return roundTo(op.getType().getElementType().isIntOrIndex()
+                       ? op.getType().getElementType()
+                       : mlir::Float64Type::get(op.getContext()),
                    sum);
   });
 }
@@ -357,8 +419,7 @@ static Tensor norm(NormOp op, const Tensor &x) {
     each([&](Number value) { sum += value, ++count; });
     Number mean = isLayer ? sum / count : 0;
     each([&](Number value) { squares += (value - mean) * (value - mean); });
-    return (at(x, index) - mean) /
-           std::sqrt(squares / count + op.getEpsilon().convertToDouble());
+    return (at(x, index) - mean) / std::sqrt(squares / count + op.getEpsilon().convertToDouble());
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/Epilogue.h"
 #include "codegen/cpu/Nest.h"
+#include "codegen/cpu/Rows.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -345,11 +346,16 @@ void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBu
                        [](int64_t stride) { return stride == 0; }))
         input = loadInput(n);
     for (i = 0; i < tile.rows; ++i) {
-      if (!epilogue)
+      if (!epilogue) {
         storeOutput(0, tileValues[i * tile.vectors + j]);
-      else
-        for (auto [n, output] : llvm::enumerate(epilogue->outputs))
-          storeOutput(n, expression.emit(builder, loc, output.value, where));
+        continue;
+      }
+      // All loads before the first store: a result may lie over an operand.
+      SmallVector<Value> data;
+      for (const Epilogue::Operand &output : epilogue->outputs)
+        data.push_back(expression.emit(builder, loc, output.value, where));
+      for (auto [n, value] : llvm::enumerate(data))
+        storeOutput(n, value);
     }
     llvm::fill(columnInputs, Value());
   }
@@ -383,10 +389,7 @@ void cpu::emitLoopEpilogue(CpuKernel &kernel, const RawTile &tile, ArrayRef<Valu
                                                     tile.memref, ValueRange{at}));
       kernel.expression.bindSource(root,
                                    [raw](OpBuilder &, Location, const Position &) { return raw; });
-      for (auto [i, access] : llvm::enumerate(kernel.results))
-        Expression::store(builder, loc,
-                          kernel.expression.emit(builder, loc, kernel.yielded(i), where), access,
-                          where);
+      storeResults(kernel, kernel.expression, builder, where);
     };
     emitVectorLoop(kernel, kernel.builder, tile.begin, tile.end, tile.size, tile.lanes, body);
   });

@@ -10,6 +10,7 @@
 #include "codegen/cpu/MatrixProduct.h"
 #include "codegen/cpu/Nest.h"
 #include "codegen/cpu/ProductNest.h"
+#include "codegen/cpu/Rows.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -51,10 +52,7 @@ public:
       sum = arith::TruncFOp::create(builder, loc, VectorType::get({lanes}, type), sum);
     kernel.expression.bindSource(kernel.root->getResult(0),
                                  [sum](OpBuilder &, Location, const Position &) { return sum; });
-    for (auto [i, access] : llvm::enumerate(kernel.results))
-      Expression::store(builder, loc,
-                        kernel.expression.emit(builder, loc, kernel.yielded(i), where), access,
-                        where);
+    storeResults(kernel, kernel.expression, builder, where);
   }
 
   /// Vectors of `columns` columns, the last one masked where it is not whole.
@@ -97,7 +95,7 @@ private:
 };
 
 /// Rows are the elements of all dimensions but the last.
-LaunchShape emitRows(CpuKernel &kernel, double flopsPerRow,
+LaunchShape emitResultRows(CpuKernel &kernel, double flopsPerRow,
                      llvm::function_ref<void(ArrayRef<Value> indices)> body) {
   auto shape = cast<RankedTensorType>(kernel.root->getResult(0).getType()).getShape();
   int64_t rows = 1;
@@ -120,7 +118,7 @@ FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
   int64_t rhsRank = cast<RankedTensorType>(contract.getRhs().getType()).getRank();
   int64_t depth = lhsType.getShape()[lhsType.getRank() - (contract.getTransposeLhs() ? 2 : 1)];
   VectorProduct product(kernel);
-  return emitRows(kernel, 2.0 * depth * shape.back(), [&](ArrayRef<Value> row) {
+  return emitResultRows(kernel, 2.0 * depth * shape.back(), [&](ArrayRef<Value> row) {
     product.emitColumns(shape.back(), [&](Value column, Value mask) {
       Value sum = product.emitSum(depth, product.zero(), [&](Value k, Value sum) {
         Position lhs, rhs;
@@ -237,7 +235,7 @@ FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
     where.mask = mask;
     product.store(emitAxis(0, product.zero()), where);
   };
-  return emitRows(kernel, 2.0 * taps * channels * shape.back(), [&](ArrayRef<Value> row) {
+  return emitResultRows(kernel, 2.0 * taps * channels * shape.back(), [&](ArrayRef<Value> row) {
     emitFor(kernel, {kernel.index(0), kernel.index(groups)}, 1, [&](Value group) {
       product.emitColumns(columns,
                           [&](Value column, Value mask) { emitGroup(row, group, column, mask); });

@@ -31,10 +31,12 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
     most = std::min(most, kMaxTileRows);
     RowSplit split(rows, most);
     // Two fused multiply-adds and two loads a cycle; a multiply-add takes four
-    // cycles; B comes from the second cache level at half a vector a cycle.
+    // cycles; B comes from the second cache level at 32 bytes a cycle. Of tiles
+    // that are equal in this, the one with the fewest loads is the best.
     auto cycles = [&](int64_t r) {
       return std::max({r * vectors / 2.0, (r + vectors) / 2.0, 4.0,
-                       static_cast<double>(vectors) * (caps.vectorBytes >= 64 ? 2 : 1)});
+                       vectors * caps.vectorBytes / 32.0}) +
+             0.05 * (r + vectors);
     };
     double cost =
         llvm::divideCeil(needed, vectors) * (split.larger * cycles(split.rows + 1) +

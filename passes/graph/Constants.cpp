@@ -15,6 +15,10 @@ using namespace lumen;
 /// cheaper to materialise.
 static constexpr int64_t kMaxTable = 1 << 20;
 
+/// A dimension beyond this has no table: no weight is as long, and a splat along
+/// an input of absurd size would take all memory.
+static constexpr int64_t kMaxDimension = 1 << 26;
+
 unsigned lumen::getElementBytes(Type type) {
   if (type.isInteger(1))
     return 1;
@@ -196,7 +200,8 @@ std::optional<ConstantView> lumen::viewConstant(Value value) {
   if (!op)
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+  if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
+      llvm::any_of(type.getShape(), [](int64_t size) { return size > kMaxDimension; }))
     return std::nullopt;
   if (auto constant = dyn_cast<ConstantOp>(op))
     return viewAttribute(constant);

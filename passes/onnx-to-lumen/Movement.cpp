@@ -293,9 +293,10 @@ static LogicalResult gather(Node &node) {
     return node.error() << "indices have element type " << indexType << ", expected i32 or i64";
   int64_t size = shape[*axis];
   // Indices that are known are checked now.
-  if (std::optional<ConstantData> indices = ConstantData::get(node.input(1)))
-    for (int64_t i = 0, e = indices->isSplat() ? 1 : indices->size(); i < e; ++i)
-      if (int64_t index = (*indices)[i].integer; index < -size || index >= size)
+  std::optional<ConstantData> known = ConstantData::get(node.input(1));
+  if (known)
+    for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i)
+      if (int64_t index = (*known)[i].integer; index < -size || index >= size)
         return node.error() << "index " << index << " lies outside dimension " << *axis
                             << " of size " << size;
   SmallVector<int64_t> result(shape.take_front(*axis));
@@ -303,6 +304,12 @@ static LogicalResult gather(Node &node) {
   llvm::append_range(result, shape.drop_front(*axis + 1));
   if (failed(node.checkSize(result)))
     return failure();
+  // One known index is a slice, which needs no copy where the layout allows.
+  if (known && known->size() == 1) {
+    int64_t index = (*known)[0].integer;
+    Value part = node.emit.sliceAxis(node.input(0), *axis, index < 0 ? index + size : index, 1);
+    return node.yield(node.emit.reshape(part, result));
+  }
   return node.yield(node.emit.gather(node.input(0), node.input(1), *axis));
 }
 
@@ -344,15 +351,16 @@ static LogicalResult spaceToDepth(Node &node) {
   FailureOr<int64_t> block = readBlock(node);
   if (failed(block))
     return failure();
-  if (mode != "DCR")
-    return node.error() << "attribute 'mode' is '" << mode << "', expected DCR";
+  if (mode != "DCR" && mode != "CRD")
+    return node.error() << "attribute 'mode' is '" << mode << "', expected DCR or CRD";
   int64_t b = *block, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
   int64_t h = node.inputShape(0)[2], w = node.inputShape(0)[3];
   if (h % b != 0 || w % b != 0)
     return node.error() << "input is " << h << "x" << w << ", expected multiples of " << b;
   Emitter &emit = node.emit;
   Value x = emit.reshape(node.input(0), {n, c, h / b, b, w / b, b});
-  x = emit.transpose(x, {0, 3, 5, 1, 2, 4});
+  x = mode == "DCR" ? emit.transpose(x, {0, 3, 5, 1, 2, 4})
+                    : emit.transpose(x, {0, 1, 3, 5, 2, 4});
   return node.yield(emit.reshape(x, {n, c * b * b, h / b, w / b}));
 }
 

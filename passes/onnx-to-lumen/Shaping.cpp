@@ -206,7 +206,8 @@ static std::optional<int64_t> countSteps(Scalar start, Scalar limit, Scalar delt
 
 /// start + i * delta
 static LogicalResult range(Node &node) {
-  node.ignore("stash_type");
+  if (int64_t stash = node.integer("stash_type", 1); stash != 1)
+    return node.error() << "attribute 'stash_type' is " << stash << ", expected 1";
   SmallVector<Scalar> numbers;
   constexpr StringLiteral names[] = {"start", "limit", "delta"};
   for (auto [i, name] : llvm::enumerate(names)) {
@@ -229,12 +230,14 @@ static LogicalResult range(Node &node) {
   if (failed(node.checkSize(*count)))
     return failure();
   Emitter &emit = node.emit;
-  auto type = RankedTensorType::get(*count, element);
+  // Narrow floats cannot count far.
+  bool isNarrow = isReal && element.getIntOrFloatBitWidth() < 32;
+  auto type = RankedTensorType::get(*count, isNarrow ? emit.builder.getF32Type() : element);
   auto splat = [&](Scalar number) {
     return emit.constant(ConstantData(type, {number}).toAttr());
   };
   Value scaled = emit.binary(BK::Mul, emit.iota(type, 0), splat(numbers[2]));
-  return node.yield(emit.binary(BK::Add, splat(numbers[0]), scaled));
+  return node.yield(emit.convert(emit.binary(BK::Add, splat(numbers[0]), scaled), element));
 }
 
 //===----------------------------------------------------------------------===//

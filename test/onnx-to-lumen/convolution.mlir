@@ -31,3 +31,21 @@ module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// A transposed convolution is a plain one over an input with zeros between its
+// elements and a filter turned around.
+module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x2x3xf32> {onnx.name = "x"}, %w: tensor<2x4x3xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.pad <constant> %{{.*}} [0, 0, 0, 0] [0, 0, 1, 0] : tensor<1x3x1x2xf32>, tensor<f32> -> tensor<1x3x2x2xf32>
+    // CHECK: %[[X:.*]] = lumen.slice %{{.*}} [0, 0, 0] [1, 1, 1] : tensor<1x6x2xf32> -> tensor<1x5x2xf32>
+    // CHECK: %[[W:.*]] = lumen.slice %{{.*}} [2, 0, 0] [-1, 1, 1] : tensor<3x2x4xf32> -> tensor<3x2x4xf32>
+    // CHECK: lumen.conv %[[X]], %[[W]]
+    // CHECK-SAME: pad_high = array<i64: 2>, pad_low = array<i64: 1>, strides = array<i64: 1>
+    // CHECK-SAME: -> tensor<1x6x4xf32>
+    %0 = onnx.node "ConvTranspose"(%x, %w) {strides = array<i64: 2>, pads = array<i64: 1, 1>, output_padding = array<i64: 1>} : (tensor<1x2x3xf32>, tensor<2x4x3xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

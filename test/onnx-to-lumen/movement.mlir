@@ -81,3 +81,17 @@ module attributes {onnx.opsets = {ai.onnx = 12 : i64}} {
     onnx.return %0#0, %0#1 : tensor<*xf32>, tensor<*xi1>
   }
 }
+
+// -----
+
+// One known index is a slice.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x128x8xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-NEXT: %[[S:.*]] = lumen.slice %arg0 [0, 127, 0] [1, 1, 1] : tensor<1x128x8xf32> -> tensor<1x1x8xf32>
+    // CHECK-NEXT: lumen.reshape %[[S]] : tensor<1x1x8xf32> -> tensor<1x8xf32>
+    %last = onnx.constant dense<-1> : tensor<i64>
+    %0 = onnx.node "Gather"(%x, %last) {axis = 1 : i64} : (tensor<1x128x8xf32>, tensor<i64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

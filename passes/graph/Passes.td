@@ -14,6 +14,8 @@ def PropagateTransposes : Pass<"propagate-transposes", "::mlir::ModuleOp"> {
     A reshape lets a permutation pass when the dimensions that it joins or splits
     lie together. Rows of a constant matrix are reordered for a flattened image
     in front of a fully connected layer, so that this costs nothing at run time.
+    What prepares an input (a mean to subtract, a conversion from bytes) goes
+    behind the input's transpose, whose kernel it joins.
 
     Example: the transposes around the activation between two convolutions
 

@@ -161,6 +161,33 @@ Value Propagation::getTransposed(Value value, ArrayRef<int64_t> perm) {
   return result;
 }
 
+/// Values that take any permutation without a transpose.
+static bool isFree(Value value) {
+  return isa_and_nonnull<ConstantOp, IotaOp, BroadcastOp>(value.getDefiningOp());
+}
+
+/// True for an elementwise chain from an input that nothing else reads, such as
+/// the normalisation of an image. Behind the transpose it joins that one's
+/// kernel, before it it would be a kernel of its own.
+static bool isPreprocessing(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp>(op) || !value.hasOneUse())
+      return false;
+    Value next;
+    for (Value operand : op->getOperands()) {
+      if (isFree(operand))
+        continue;
+      if (next && next != operand)
+        return false;
+      next = operand;
+    }
+    if (!next)
+      return false;
+    value = next;
+  }
+  return true;
+}
+
 Value Propagation::makeTransposed(Value value, ArrayRef<int64_t> perm) {
   auto type = cast<RankedTensorType>(value.getType());
   RankedTensorType result = transposed(type, perm);
@@ -179,6 +206,15 @@ Value Propagation::makeTransposed(Value value, ArrayRef<int64_t> perm) {
   }
   if (auto iota = value.getDefiningOp<IotaOp>())
     return IotaOp::create(builder, loc, result, inverse(perm)[iota.getAxis()]);
+  if (value.getDefiningOp() && isPreprocessing(value)) {
+    SmallVector<Value> operands;
+    for (Value operand : value.getDefiningOp()->getOperands())
+      operands.push_back(getTransposed(operand, perm));
+    Operation *moved = builder.clone(*value.getDefiningOp());
+    moved->setOperands(operands);
+    moved->getResult(0).setType(result);
+    return moved->getResult(0);
+  }
   if (type.hasStaticShape() && movesUnitDimsOnly(type.getShape(), perm))
     return builder.createOrFold<ReshapeOp>(loc, result, value);
   return builder.createOrFold<TransposeOp>(loc, result, value, perm);
@@ -188,11 +224,6 @@ Value Propagation::getKept(Value original, ArrayRef<int64_t> perm) {
   Layout layout = getLayout(original);
   Permutation undo = inverse(perm);
   return getTransposed(layout.value, select(layout.perm, undo));
-}
-
-/// Values that take any permutation without a transpose.
-static bool isFree(Value value) {
-  return isa_and_nonnull<ConstantOp, IotaOp, BroadcastOp>(value.getDefiningOp());
 }
 
 Permutation Propagation::choosePermutation(Operation *op) const {

@@ -126,3 +126,23 @@ func.func @attention(%q: tensor<1x4x7x8xf32>, %k: tensor<1x7x4x8xf32>) -> tensor
   %1 = lumen.contract %q, %0 : tensor<1x4x7x8xf32>, tensor<1x4x8x7xf32> -> tensor<1x4x7x7xf32>
   return %1 : tensor<1x4x7x7xf32>
 }
+
+// -----
+
+// Preparing an input follows its transpose, so that both are one kernel.
+// CHECK-LABEL: @preprocessing
+// CHECK-SAME: %[[X:.*]]: tensor<1x3x8x8xui8>
+// CHECK: %[[T:.*]] = lumen.transpose %[[X]] [0, 2, 3, 1] : tensor<1x3x8x8xui8> -> tensor<1x8x8x3xui8>
+// CHECK-NEXT: %[[F:.*]] = lumen.convert %[[T]]
+// CHECK: lumen.broadcast %{{.*}} [3] : tensor<3xf32> -> tensor<1x8x8x3xf32>
+// CHECK: lumen.binary <sub> %[[F]]
+// CHECK: lumen.conv
+func.func @preprocessing(%x: tensor<1x3x8x8xui8>, %mean: tensor<3xf32>, %w: tensor<1x1x3x4xf32>) -> tensor<1x8x8x4xf32> {
+  %0 = lumen.convert %x : tensor<1x3x8x8xui8> -> tensor<1x3x8x8xf32>
+  %1 = lumen.broadcast %mean [1] : tensor<3xf32> -> tensor<1x3x8x8xf32>
+  %2 = lumen.binary <sub> %0, %1 : tensor<1x3x8x8xf32>
+  %3 = lumen.transpose %2 [0, 2, 3, 1] : tensor<1x3x8x8xf32> -> tensor<1x8x8x3xf32>
+  %4 = lumen.conv %3, %w {window = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+    pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : tensor<1x8x8x3xf32>, tensor<1x1x3x4xf32> -> tensor<1x8x8x4xf32>
+  return %4 : tensor<1x8x8x4xf32>
+}

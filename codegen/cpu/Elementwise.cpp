@@ -120,6 +120,74 @@ static void bindConcat(Expression &expression, ConcatOp concat, const Box &box) 
   }
 }
 
+/// Row k of the elements that `rows` make when they are interleaved.
+static Value interleave(OpBuilder &builder, Location loc, ArrayRef<Value> rows, int64_t k) {
+  int64_t count = rows.size(), lanes = cast<VectorType>(rows[0].getType()).getDimSize(0);
+  // One row joins at a time: each step is a permutation of two registers.
+  Value result = rows[0];
+  for (int64_t row = 1; row < count; ++row) {
+    SmallVector<int64_t> mask(lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t source = (k * lanes + lane) % count, element = (k * lanes + lane) / count;
+      // What the first step has not placed yet is placed by a later one.
+      mask[lane] = source == row ? lanes + element : row == 1 && source == 0 ? element : lane;
+    }
+    result = vector::ShuffleOp::create(builder, loc, result, rows[row], mask);
+  }
+  return result;
+}
+
+/// Computes and stores the results at a position of the nest.
+static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+                         const Expression &expression, const NestPlan &plan,
+                         const Position &position) {
+  Location loc = kernel.loc;
+  // Everything is read before anything is written: results may lie in place.
+  auto emitAll = [&](const Position &where) {
+    SmallVector<Value> values;
+    for (Value value : space.values)
+      values.push_back(Expression(expression).emit(builder, loc, value, where));
+    return values;
+  };
+  auto storeAll = [&](ArrayRef<Value> values, const Position &where) {
+    for (auto [value, access] : llvm::zip_equal(values, space.accesses))
+      Expression::store(builder, loc, value, access, where);
+  };
+  if (plan.interleavedLoop < 0)
+    return storeAll(emitAll(position), position);
+
+  const NestLoop &inner = plan.loops[plan.interleavedLoop];
+  auto moved = [&](int64_t distance) {
+    Position where = position;
+    Value &index = where.indices[inner.dim];
+    index = builder.createOrFold<arith::AddIOp>(
+        loc, index, arith::ConstantIndexOp::create(builder, loc, distance));
+    return where;
+  };
+  SmallVector<SmallVector<Value>> rows; // per step of the short loop
+  for (int64_t step = 0; step < inner.size; ++step)
+    rows.push_back(emitAll(moved(step)));
+  if (position.vectorDim < 0 || position.mask) { // a tail
+    for (int64_t step = 0; step < inner.size; ++step)
+      storeAll(rows[step], moved(step));
+    return;
+  }
+  for (int64_t k = 0; k < inner.size; ++k) {
+    // Rows of the result run along the short loop, through the next elements of
+    // the vector loop.
+    Position where = moved(k * position.lanes);
+    where.vectorDim = inner.dim;
+    SmallVector<Value> values;
+    for (unsigned i = 0; i < space.values.size(); ++i) {
+      SmallVector<Value> ofValue;
+      for (ArrayRef<Value> row : rows)
+        ofValue.push_back(row[i]);
+      values.push_back(interleave(builder, loc, ofValue, k));
+    }
+    storeAll(values, where);
+  }
+}
+
 FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
@@ -153,11 +221,7 @@ FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
       };
       emitNest(kernel, plan, box.offsets, local(kernel.begin), local(kernel.end),
                [&](OpBuilder &b, const Position &position) {
-                 SmallVector<Value> values;
-                 for (Value value : space.values)
-                   values.push_back(expression.emit(b, loc, value, position));
-                 for (auto [value, access] : llvm::zip_equal(values, space.accesses))
-                   Expression::store(b, loc, value, access, position);
+                 emitElements(kernel, b, space, expression, plan, position);
                });
       shape.grid += plan.units;
       nanoseconds += plan.unitNanoseconds * plan.units;

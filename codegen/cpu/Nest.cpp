@@ -27,6 +27,20 @@ int64_t cpu::grainFor(double unitNanoseconds, int64_t units) {
                              std::max<int64_t>(units, 1));
 }
 
+/// The loop that interleaves with loop `i`; see NestPlan.
+static int findInterleaved(ArrayRef<NestLoop> loops, unsigned i,
+                           ArrayRef<SmallVector<int64_t>> resultStrides) {
+  constexpr int64_t most = 8; // the number of shuffles is the square of it
+  for (auto [j, loop] : llvm::enumerate(loops))
+    if (j != i && loop.size <= most &&
+        llvm::all_of(resultStrides,
+                     [&, dim = loop.dim, size = loop.size](ArrayRef<int64_t> strides) {
+                       return strides[dim] == 1 && strides[loops[i].dim] == size;
+                     }))
+      return j;
+  return -1;
+}
+
 NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
                         ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes,
                         double bytesPerElement) {
@@ -57,9 +71,13 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
   double best = std::numeric_limits<double>::infinity();
   for (auto [i, loop] : llvm::enumerate(plan.loops)) {
     double cost = analysis.operations / 4;
+    int interleaved = findInterleaved(plan.loops, i, resultStrides);
     for (auto [k, strides] : llvm::enumerate(accesses)) {
       int64_t stride = strides[loop.dim];
-      cost += stride == 1 || stride == 0 ? 1 : lanes * (k < resultStrides.size() ? 2.0 : 1.0);
+      if (k < resultStrides.size() && interleaved >= 0)
+        cost += plan.loops[interleaved].size; // as many shuffles per row
+      else
+        cost += stride == 1 || stride == 0 ? 1 : lanes * (k < resultStrides.size() ? 2.0 : 1.0);
     }
     if (analysis.bent[loop.dim])
       cost += lanes;
@@ -67,6 +85,7 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
     if (cost <= best) { // the inner one of equals: it stays in the cache
       best = cost;
       plan.vectorLoop = i;
+      plan.interleavedLoop = interleaved;
     }
   }
   plan.lanes = lanes;
@@ -79,6 +98,8 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
     int64_t size = plan.loops[plan.vectorLoop].size;
     plan.chunk = size <= 4096 ? size : 2048;
     plan.units = total / size * llvm::divideCeil(size, plan.chunk);
+    if (plan.interleavedLoop >= 0)
+      plan.units /= plan.loops[plan.interleavedLoop].size;
   } else {
     plan.units = 1;
   }
@@ -162,7 +183,7 @@ void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<int64_t> of
   };
   SmallVector<unsigned> outer;
   for (unsigned i = 0; i < plan.loops.size(); ++i)
-    if (static_cast<int>(i) != plan.vectorLoop)
+    if (static_cast<int>(i) != plan.vectorLoop && static_cast<int>(i) != plan.interleavedLoop)
       outer.push_back(i);
   if (plan.vectorLoop < 0) {
     body(inner, position);

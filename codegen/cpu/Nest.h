@@ -23,6 +23,10 @@ struct NestLoop {
 struct NestPlan {
   llvm::SmallVector<NestLoop> loops; ///< outer ones first, without unit loops
   int vectorLoop = -1;               ///< index into `loops`; -1: scalar
+  /// A short loop inside of the vector loop, whose elements lie side by side in
+  /// every result: a tensor of pixels with few channels. The body visits it, so
+  /// that rows can be interleaved in registers. -1: none.
+  int interleavedLoop = -1;
   int64_t lanes = 1;
   int64_t chunk = 1; ///< elements of the vector loop per unit
   int64_t units = 0;
@@ -40,7 +44,8 @@ struct NestPlan {
 int64_t preferredLanes(CpuKernel &kernel);
 
 /// Calls `body` at every position of units [begin, end) of the plan, with
-/// `offsets` added to the indices. `body` must not keep the builder.
+/// `offsets` added to the indices; the index of an interleaved loop stays at its
+/// offset. `body` must not keep the builder.
 void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> offsets,
               mlir::Value begin, mlir::Value end,
               llvm::function_ref<void(mlir::OpBuilder &, const Position &)> body);

@@ -3,6 +3,7 @@
 #include "KernelHarness.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest-spi.h"
 
 using namespace lumen;
 using namespace lumen::test;
@@ -26,6 +27,24 @@ TEST_P(ElementwiseTest, AddsRaggedRows) {
       })",
                   size)
               .str());
+}
+
+// Without a tolerance the rounding of an approximation must be reported.
+TEST_P(ElementwiseTest, ReportsWrongElements) {
+  ::testing::TestPartResultArray failures;
+  {
+    using Reporter = ::testing::ScopedFakeTestPartResultReporter;
+    Reporter reporter(Reporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    CheckOptions exact;
+    exact.relative = exact.absolute = 0;
+    check(R"(
+      dispatch.kernel @k(%x: tensor<1000xf32>) -> tensor<1000xf32> {
+        %0 = lumen.unary <tanh> %x : tensor<1000xf32> -> tensor<1000xf32>
+        dispatch.yield %0 : tensor<1000xf32>
+      })",
+          exact);
+  }
+  EXPECT_GT(failures.size(), 0);
 }
 
 TEST_P(ElementwiseTest, ComputesEveryFloatFunction) {

@@ -164,11 +164,11 @@ static void padSame(WindowAxis &axis, int64_t size, int64_t extent, bool isUpper
 }
 
 /// With ceil_mode the last window may reach beyond the padding, but has to start
-/// before its end.
+/// before its end; that holds for the only window as well.
 static int64_t outputSize(const WindowAxis &axis, int64_t size, int64_t extent, bool isCeil) {
   int64_t room = size + axis.padLow + axis.padHigh - extent;
   if (room < 0)
-    return 0;
+    return isCeil && -room < axis.stride ? 1 : 0;
   int64_t output = (isCeil ? ceilDiv(room, axis.stride) : room / axis.stride) + 1;
   if (isCeil && (output - 1) * axis.stride >= size + axis.padLow)
     --output;

@@ -26,9 +26,10 @@ static Value getRepeatedRow(Value value) {
   return broadcast.getOperand();
 }
 
-static bool isSplat(Value value) {
+/// The value's constant if all its elements are equal; null otherwise.
+static SplatElementsAttr getSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && isa<SplatElementsAttr>(constant.getValue());
+  return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
 }
 
 namespace {
@@ -57,7 +58,7 @@ struct SinkReshape : RewritePattern {
         follows |= takesEpilogue(reshape.getOperand().getDefiningOp());
         continue;
       }
-      if (!isSplat(operand) && !(sameLast && getRepeatedRow(operand)))
+      if (!getSplat(operand) && !(sameLast && getRepeatedRow(operand)))
         return failure();
     }
     // What only feeds a reduction joins that one's kernel where it is.
@@ -71,8 +72,8 @@ struct SinkReshape : RewritePattern {
       auto type = RankedTensorType::get(shape.getShape(), typeOf(operand).getElementType());
       if (auto reshape = operand.getDefiningOp<ReshapeOp>())
         operands.push_back(reshape.getOperand());
-      else if (isSplat(operand))
-        operands.push_back(makeSplat(rewriter, op->getLoc(), type, *viewConstant(operand)));
+      else if (SplatElementsAttr splat = getSplat(operand))
+        operands.push_back(ConstantOp::create(rewriter, op->getLoc(), splat.resizeSplat(type)));
       else
         operands.push_back(BroadcastOp::create(rewriter, op->getLoc(), type,
                                                getRepeatedRow(operand),

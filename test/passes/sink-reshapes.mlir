@@ -58,3 +58,16 @@ func.func @square(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
   %3 = lumen.reduce <sum> %2 [1] : tensor<2x2x8xf32> -> tensor<2x8xf32>
   return %3 : tensor<2x8xf32>
 }
+
+// -----
+
+// An empty splat has no element to look at.
+// CHECK-LABEL: @empty
+// CHECK: lumen.binary <mul> {{.*}} : tensor<1x0xf32>
+func.func @empty(%x: tensor<1x0x5xf32>) -> tensor<1x0x1xf32> {
+  %c = lumen.constant dense<2.0> : tensor<1x0x1xf32>
+  %0 = lumen.reduce <sum> %x [2] : tensor<1x0x5xf32> -> tensor<1x0xf32>
+  %1 = lumen.reshape %0 : tensor<1x0xf32> -> tensor<1x0x1xf32>
+  %2 = lumen.binary <mul> %1, %c : tensor<1x0x1xf32>
+  return %2 : tensor<1x0x1xf32>
+}

@@ -11,6 +11,7 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
@@ -55,6 +56,18 @@ struct ExpandVectors : PassWrapper<ExpandVectors, OperationPass<ModuleOp>> {
   }
 };
 
+/// Levels without fma instructions multiply and add: a correctly rounded fma would
+/// be a call per element there, and no approximation needs one.
+struct FuseWhereFast : ConvertOpToLLVMPattern<math::FmaOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(math::FmaOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::FMulAddOp>(op, adaptor.getA(), adaptor.getB(),
+                                                 adaptor.getC());
+    return success();
+  }
+};
+
 /// Converts everything that the builders emit in one conversion.
 struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLLVM)
@@ -77,6 +90,7 @@ struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    patterns.add<FuseWhereFast>(converter, /*benefit=*/3);
     // Calls are for what has no instruction: an fma or floor must not become one.
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                          /*benefit=*/2);

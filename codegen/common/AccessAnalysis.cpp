@@ -91,8 +91,13 @@ void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
   for (auto [form, stride] : llvm::zip_equal(forms, access.strides))
     for (int64_t i = 0; i < rank; ++i)
       strides[i] += form.factors[i] * stride;
-  if (llvm::any_of(forms, [](const Form &form) { return form.bent; }))
-    return; // its dimensions are fixed and bent already
+  if (llvm::any_of(forms, [](const Form &form) { return form.bent; })) {
+    // No strides describe this read, so that none of its dimensions may be merged
+    // with another one.
+    for (const Form &form : forms)
+      fix(form);
+    return;
+  }
   result.reads.push_back({value, access, std::move(strides)});
 }
 

@@ -77,7 +77,8 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   nest.columnsOfGroup = batchCount > 1 ? 0 : nest.columns;
   nest.depth = product.depth;
   nest.lines = outerCount * chunks;
-  nest.rowsPerLine = llvm::divideCeil(rows, chunks);
+  nest.rows = rows;
+  nest.chunks = chunks;
   nest.rowDim = rowDim;
   nest.panelsFirst = !product.packed || shape.back() > rows * outerCount;
   int64_t lhsRow = *collapsedStride(shape, product.lhsStrides, rowDim, rank - 1);
@@ -97,18 +98,28 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
     return address.ofMemref(memory);
   };
 
+  nest.depthBlocks = nest.wantedDepthBlocks();
+  int64_t blockDepth = llvm::alignTo(llvm::divideCeil(product.depth, nest.depthBlocks), 16);
+  nest.depthBlocks = llvm::divideCeil(product.depth, blockDepth);
+
   auto line = [&](const ProductNest::Place &place) {
     SmallVector<Value> outer;
     if (!batchShape.empty())
       outer = delinearize(kernel, place.group, batchShape);
     outer.append(delinearize(kernel, divIndex(kernel, place.line, chunks), outerShape));
     Value chunk = remIndex(kernel, place.line, chunks);
-    RowSplit split(rows, place.tile.rows);
+    RowSplit split = nest.split(place.tile);
     auto blockOf = [&](Value chunk) {
       return divIndex(kernel, mulIndex(kernel, chunk, split.blocks), chunks);
     };
     Value begin = blockOf(chunk);
     Value end = blockOf(addIndex(kernel, chunk, kernel.index(1)));
+
+    auto clamp = [&](Value block, bool below) -> Value {
+      Value larger = kernel.index(split.larger);
+      return below ? arith::MinUIOp::create(kernel.builder, kernel.loc, block, larger).getResult()
+                   : arith::MaxUIOp::create(kernel.builder, kernel.loc, block, larger).getResult();
+    };
 
     auto emit = [&](Value first, Value last, int64_t tileRows, Value row) {
       Address address(kernel.builder, kernel.loc);
@@ -123,12 +134,19 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
       call.a = address.offset(address.ofMemref(product.lhs), type, address.fromIndex(offset));
       call.aRow = address.constant(lhsRow);
       call.depth = address.constant(product.depth);
-      nest.emitTiles(call, place, outer, row);
-    };
-    auto clamp = [&](Value block, bool below) -> Value {
-      Value larger = kernel.index(split.larger);
-      return below ? arith::MinUIOp::create(kernel.builder, kernel.loc, block, larger).getResult()
-                   : arith::MaxUIOp::create(kernel.builder, kernel.loc, block, larger).getResult();
+      ProductNest::Place at = place;
+      if (place.block) {
+        Value done = address.mul(address.fromIndex(place.block), blockDepth);
+        call.a = address.offset(call.a, type, done);
+        at.b = address.offset(place.b, type, address.mul(done, kPanelColumns));
+        call.depth = arith::MinSIOp::create(
+            kernel.builder, kernel.loc, address.constant(blockDepth),
+            arith::SubIOp::create(kernel.builder, kernel.loc, call.depth, done));
+      }
+      // Row of block `begin`, the line's first.
+      Value lineRow = addIndex(kernel, mulIndex(kernel, begin, split.rows), clamp(begin, true));
+      nest.emitTiles(call, at, outer, row,
+                     kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, row, lineRow));
     };
     if (split.larger > 0)
       emit(clamp(begin, true), clamp(end, true), split.rows + 1,

@@ -44,14 +44,17 @@ DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Val
   nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / nest.groups;
   nest.depth = axes.taps() * channels;
   nest.lines = axes.lines();
-  nest.rowsPerLine = axes.last().output;
+  nest.rows = axes.last().output;
   nest.rowDim = axes.rank() - 2;
+  if (axes.rank() > 3 && axes.first().window > 1 && nest.wantedDepthBlocks() > 1)
+    nest.depthBlocks = axes.first().window;
   nest.panelsFirst = nest.depth * conv.getOutputChannels() > input.type.getNumElements();
 }
 
 void DirectConvolution::emitLine(const ProductNest::Place &place) {
   Address address(kernel.builder, kernel.loc);
-  ConvolutionAxes::Line line = axes.emitLine(kernel, place.line);
+  ConvolutionAxes::Line line =
+      axes.emitLine(kernel, place.line, place.block ? address.fromIndex(place.block) : Value());
   if (nest.groups > 1)
     line.inputOffset =
         address.add(line.inputOffset, address.mul(address.fromIndex(place.group), channels));
@@ -86,7 +89,7 @@ void DirectConvolution::emitLine(const ProductNest::Place &place) {
       call.positionStep = address.constant(axis.dilation);
       call.positionEnd = address.constant(axis.input);
     }
-    nest.emitTiles(call, at, line.outer, kernel.index(run.begin));
+    nest.emitTiles(call, at, line.outer, kernel.index(run.begin), kernel.index(run.begin));
   }
 }
 

@@ -48,7 +48,8 @@ SmallVector<ConvolutionRun> ConvolutionAxes::runs(const RowSplit &split) const {
   return runs;
 }
 
-ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line) const {
+ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
+                                                Value firstTap) const {
   Address address(kernel.builder, kernel.loc);
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
@@ -79,6 +80,14 @@ ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line) c
           tapsBelow(arith::SubIOp::create(builder, loc, address.constant(axis.input), start));
       count = arith::SubIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, first),
                                     first);
+    }
+    if (i == 0 && firstTap) {
+      // Unsigned: a tap before the first one is far behind the last.
+      Value inside =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                arith::SubIOp::create(builder, loc, firstTap, first), count);
+      count = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), inside);
+      first = firstTap;
     }
     Value position = address.add(start, address.mul(first, axis.dilation));
     result.inputOffset = address.add(result.inputOffset, address.mul(position, axis.inputStride));

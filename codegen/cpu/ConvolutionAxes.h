@@ -36,6 +36,7 @@ public:
   int64_t lines() const;
   int64_t taps() const;
   int64_t rank() const { return input.type.getRank(); }
+  const ConvolutionAxis &first() const { return axes.front(); }
   const ConvolutionAxis &last() const { return axes.back(); }
   llvm::SmallVector<ConvolutionRun> runs(const RowSplit &split) const;
 
@@ -46,7 +47,8 @@ public:
     /// The taps inside the input of all axes but the last.
     llvm::SmallVector<TileCall::Segment> segments;
   };
-  Line emitLine(CpuKernel &kernel, mlir::Value line) const;
+  /// With `firstTap` (i64) only that tap of the first axis, which is not the last.
+  Line emitLine(CpuKernel &kernel, mlir::Value line, mlir::Value firstTap = {}) const;
 
   const Access &input;
 

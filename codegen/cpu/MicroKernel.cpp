@@ -34,8 +34,8 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
     // cycles; B comes from the second cache level at 32 bytes a cycle. Of tiles
     // that are equal in this, the one with the fewest loads is the best.
     auto cycles = [&](int64_t r) {
-      return std::max({r * vectors / 2.0, (r + vectors) / 2.0, 4.0,
-                       vectors * caps.vectorBytes / 32.0}) +
+      return std::max(
+                 {r * vectors / 2.0, (r + vectors) / 2.0, 4.0, vectors * caps.vectorBytes / 32.0}) +
              0.05 * (r + vectors);
     };
     double cost =
@@ -55,6 +55,9 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
 
 namespace {
 
+/// Rows of a panel between the one at hand and the one to prefetch.
+constexpr int64_t kPrefetchRows = 64;
+
 /// Emits the body of one micro-kernel. Accumulators are numbered row by row.
 class TileBuilder {
 public:
@@ -72,6 +75,7 @@ public:
     zeros = take(call.zeros), position = take(call.position);
     positionRow = take(call.positionRow), positionStep = take(call.positionStep);
     positionEnd = take(call.positionEnd);
+    sums = take(call.sums);
     operands = call.operands;
     operands.forEach([&](Value &value) { value = take(value); });
   }
@@ -85,6 +89,8 @@ public:
     if (call.zeros)
       values.append(
           {call.zeros, call.position, call.positionRow, call.positionStep, call.positionEnd});
+    if (call.sums)
+      values.push_back(call.sums);
     TileOperands operands = call.operands;
     operands.forEach([&](Value &value) { values.push_back(value); });
     return values;
@@ -107,6 +113,11 @@ public:
     SmallVector<Value> accumulators(
         tile.rows * tile.vectors,
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)));
+    if (sums) {
+      Value first = address.offset(sums, type, address.mul(row, tile.columns()));
+      for (auto [i, accumulator] : llvm::enumerate(accumulators))
+        accumulator = load(vectorType, address.offset(first, type, i * tile.lanes));
+    }
     Value border = zeros ? address.add(position, address.mul(row, positionRow)) : Value();
     accumulators = emitSegments(segments, start, b, border, accumulators);
     TileOperands at = operands;
@@ -174,6 +185,14 @@ private:
       Values bVectors;
       for (int64_t j = 0; j < tile.vectors; ++j)
         bVectors.push_back(load(vectorType, address.offset(bRow, type, j * tile.lanes)));
+      // A tile narrower than its panel jumps from row to row of it, which the
+      // processor's own prefetching gives up at the end of every page.
+      if (tile.columns() < kPanelColumns)
+        for (int64_t bytes = 0; bytes < tile.columns() * elementBytes(); bytes += 64)
+          LLVM::Prefetch::create(
+              builder, loc,
+              address.offset(bRow, type, kPrefetchRows * kPanelColumns + bytes / elementBytes()),
+              /*rw=*/0, /*hint=*/3, /*cache=*/1);
       for (int64_t i = 0; i < tile.rows; ++i) {
         Value element = load(type, address.offset(rows[i], type, k));
         Value broadcast = vector::BroadcastOp::create(builder, loc, vectorType, element);
@@ -190,7 +209,7 @@ private:
     return LLVM::LoadOp::create(builder, loc, type, pointer, elementBytes());
   }
 
-  unsigned elementBytes() { return type.getIntOrFloatBitWidth() / 8; }
+  int64_t elementBytes() { return type.getIntOrFloatBitWidth() / 8; }
   CpuKernel &kernel;
   const Epilogue *epilogue;
   const TileCall &call;
@@ -204,6 +223,7 @@ private:
   Value count, a, aRow, b, depth;
   SmallVector<TileCall::Segment> segments;
   Value zeros, position, positionRow, positionStep, positionEnd;
+  Value sums;
   TileOperands operands;
   Values rowOffsets;
 };
@@ -211,9 +231,10 @@ private:
 } // namespace
 
 void cpu::emitTiles(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call) {
-  std::string name = llvm::formatv("tile_{0}x{1}x{2}_{3}{4}_{5}", call.tile.rows, call.tile.vectors,
-                                   call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
-                                   epilogue ? epilogue->key : "raw");
+  std::string name =
+      llvm::formatv("tile_{0}x{1}x{2}_{3}{4}{5}_{6}", call.tile.rows, call.tile.vectors,
+                    call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
+                    call.sums ? "a" : "", epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);
   SmallVector<Value> arguments = TileBuilder::arguments(call);

@@ -51,6 +51,9 @@ struct TileCall {
   /// the position of the first row at the first step, what a row and a step add
   /// to it, and the end of the input.
   mlir::Value zeros, position, positionRow, positionStep, positionEnd;
+  /// Where earlier parts of a long sum left theirs, in rows of `tile.columns()`
+  /// elements; null: sums start from zero.
+  mlir::Value sums;
   TileOperands operands; ///< of the epilogue, at the first row and column
 };
 

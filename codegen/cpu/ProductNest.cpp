@@ -63,9 +63,10 @@ LaunchShape ProductNest::emit(llvm::function_ref<Value(Value, Value)> panel,
   double width = std::min(columns, kPanelColumns);
   double panelBytes = width * depth * type.getIntOrFloatBitWidth() / 8;
   double micros =
-      estimateMicros(2.0 * rowsPerLine * depth * width, panelBytes / static_cast<double>(lines));
+      estimateMicros(2.0 * rowsPerLine() * depth * width, panelBytes / static_cast<double>(lines));
   WorkGrid grid(lines, panelsPerGroup * groups, micros, panelsFirst);
 
+  lineChunk = grid.lineChunk;
   emitUnits(kernel, grid, [&](IndexRange lineRange, IndexRange panels) {
     emitFor(kernel, panels, 1, [&](Value index) {
       Value group = divIndex(kernel, index, panelsPerGroup);
@@ -93,7 +94,7 @@ LaunchShape ProductNest::emit(llvm::function_ref<Value(Value, Value)> panel,
 void ProductNest::emitPanelTiles(IndexRange lineRange, Value group, Value inGroup, Value base,
                                  int64_t firstColumn, int64_t width,
                                  llvm::function_ref<void(const Place &)> line) {
-  Tile tile = chooseTile(kernel.caps, type, rowsPerLine, width);
+  Tile tile = chooseTile(kernel.caps, type, rowsPerLine(), width);
   int64_t tiles = width / tile.columns();
   auto emitTile = [&](Value inPanel, const Tile &tile, int64_t tailLanes) {
     Address address(kernel.builder, kernel.loc);
@@ -101,8 +102,24 @@ void ProductNest::emitPanelTiles(IndexRange lineRange, Value group, Value inGrou
     if (groups > 1 && columnsOfGroup != 0)
       column = addIndex(kernel, column, mulIndex(kernel, group, columnsOfGroup));
     Value b = address.offset(base, type, address.fromIndex(inPanel));
-    emitFor(kernel, lineRange, 1,
-            [&](Value index) { line(Place{index, group, column, b, tile, tailLanes}); });
+    auto emitLines = [&](Part part, Value block) {
+      emitFor(kernel, lineRange, 1, [&](Value index) {
+        Value inUnit =
+            kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, index, lineRange.begin);
+        line(Place{index, group, inUnit, column, b, tile, tailLanes, part, block});
+      });
+    };
+    if (depthBlocks == 1)
+      return emitLines(Part::Whole, Value());
+    RowSplit rows = split(tile);
+    int64_t lineRows = llvm::divideCeil(rows.blocks, chunks) * (rows.rows + (rows.larger > 0));
+    int64_t bytes = lineChunk * lineRows * tile.columns() * type.getIntOrFloatBitWidth() / 8;
+    sumsOffset = reserve(bytes);
+    sumsLineRows = lineRows;
+    emitLines(Part::First, kernel.index(0));
+    emitFor(kernel, {kernel.index(1), kernel.index(depthBlocks - 1)}, 1,
+            [&](Value block) { emitLines(Part::Middle, block); });
+    emitLines(Part::Last, kernel.index(depthBlocks - 1));
   };
   if (tiles == 1)
     emitTile(kernel.index(firstColumn), tile, 0);
@@ -119,13 +136,37 @@ void ProductNest::emitPanelTiles(IndexRange lineRange, Value group, Value inGrou
   emitTile(kernel.index(firstColumn), tile, width % tile.lanes);
 }
 
-void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> outer, Value row) {
+int64_t ProductNest::wantedDepthBlocks() const {
+  double panelBytes = static_cast<double>(depth) * kPanelColumns * type.getIntOrFloatBitWidth() / 8;
+  // Blocks double the kernel's code, which many rows repay.
+  if (panelBytes <= kernel.caps.l2Bytes || lines * rowsPerLine() < 128)
+    return 1;
+  return llvm::divideCeil(static_cast<int64_t>(panelBytes), kernel.caps.l2Bytes / 4);
+}
+
+void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> outer, Value row,
+                            Value rowInLine) {
   Address address(kernel.builder, kernel.loc);
   call.tile.vectors = place.tile.vectors;
   call.tile.lanes = place.tile.lanes;
   call.tailLanes = place.tailLanes;
   call.type = type;
   call.b = place.b;
+  if (place.part != Part::Whole) {
+    Value sums =
+        kernel.scratchView(sumsOffset, type, lineChunk * sumsLineRows * call.tile.columns());
+    Value sumsRow = addIndex(kernel, mulIndex(kernel, place.lineInUnit, sumsLineRows), rowInLine);
+    Value at = address.offset(address.ofMemref(sums), type,
+                              address.mul(address.fromIndex(sumsRow), call.tile.columns()));
+    if (place.part != Part::First)
+      call.sums = at;
+    if (place.part != Part::Last) {
+      call.tailLanes = 0;
+      call.operands.outputs = {at};
+      call.operands.outputRows = {address.constant(call.tile.columns())};
+      return cpu::emitTiles(kernel, nullptr, call);
+    }
+  }
   if (epilogue.inRegisters) {
     call.operands = epilogue.locate(kernel, outer, row, place.column, rowDim);
     return cpu::emitTiles(kernel, &epilogue, call);
@@ -144,6 +185,9 @@ void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> o
     Value rows = mulIndex(kernel, block, call.tile.rows);
     one.count = address.constant(1);
     one.a = address.offset(call.a, type, address.mul(address.fromIndex(rows), call.aRow));
+    if (call.sums)
+      one.sums = address.offset(call.sums, type,
+                                address.mul(address.fromIndex(rows), call.tile.columns()));
     if (call.position)
       one.position =
           address.add(call.position, address.mul(address.fromIndex(rows), call.positionRow));

@@ -39,13 +39,19 @@ public:
   ProductNest(CpuKernel &kernel, Epilogue epilogue, mlir::Type type)
       : kernel(kernel), epilogue(std::move(epilogue)), type(type) {}
 
+  /// Which part of its sums a tile adds.
+  enum class Part { Whole, First, Middle, Last };
+
   /// One line of one column tile.
   struct Place {
     mlir::Value line, group;
-    mlir::Value column; ///< of the root's result
-    mlir::Value b;      ///< pointer to the tile's columns in the panel
+    mlir::Value lineInUnit; ///< counted from the work unit's first line
+    mlir::Value column;     ///< of the root's result
+    mlir::Value b;          ///< pointer to the tile's columns in the panel
     Tile tile;
     int64_t tailLanes;
+    Part part;
+    mlir::Value block; ///< of the depth; null for the whole
   };
 
   int64_t groups = 1;         ///< independent products
@@ -53,7 +59,9 @@ public:
   int64_t columnsOfGroup = 0; ///< what a group adds to the result's column
   int64_t depth = 0;          ///< rows of a panel
   int64_t lines = 0;          ///< of one group
-  int64_t rowsPerLine = 0;    ///< that tiles divide
+  int64_t rows = 0;           ///< that tiles divide evenly
+  int64_t chunks = 1;         ///< lines into which these rows are divided, in whole tiles
+  int64_t depthBlocks = 1;    ///< parts of the depth, one after the other
   int64_t rowDim = 0;         ///< rows run along dimensions [rowDim, rank - 1)
   bool panelsFirst = false;
 
@@ -62,13 +70,18 @@ public:
   LaunchShape emit(llvm::function_ref<mlir::Value(mlir::Value panel, mlir::Value group)> panel,
                    llvm::function_ref<void(const Place &)> line);
 
-  /// The blocks into which the rows of a line are split for `tile`.
-  RowSplit split(const Tile &tile) const { return RowSplit(rowsPerLine, tile.rows); }
+  /// The blocks into which `rows` are split for `tile`.
+  RowSplit split(const Tile &tile) const { return RowSplit(rows, tile.rows); }
 
   /// Emits `call`, whose first row is `row` (in dimensions from rowDim on taken
-  /// as one) of the line with the indices `outer`, with the epilogue.
+  /// as one) of the line with the indices `outer`, and row `rowInLine` of the
+  /// line's own, with the epilogue.
   void emitTiles(TileCall call, const Place &place, llvm::ArrayRef<mlir::Value> outer,
-                 mlir::Value row);
+                 mlir::Value row, mlir::Value rowInLine);
+
+  /// Blocks of the depth such that a block of a panel stays in the second cache
+  /// level while all lines of a unit pass by.
+  int64_t wantedDepthBlocks() const;
 
   /// Bytes of a worker's scratch memory taken so far; callers may add theirs.
   int64_t reserve(int64_t bytes) {
@@ -85,7 +98,12 @@ private:
   void emitPanelTiles(IndexRange lines, mlir::Value group, mlir::Value inGroup, mlir::Value base,
                       int64_t firstColumn, int64_t width,
                       llvm::function_ref<void(const Place &)> line);
+  int64_t rowsPerLine() const { return llvm::divideCeil(rows, chunks); }
+
   int64_t scratchSize = 0;
+  int64_t lineChunk = 1;   ///< lines of a work unit
+  int64_t sumsOffset = -1; ///< of the sums of a unit's lines between blocks
+  int64_t sumsLineRows = 0;
   int64_t tileOffset = -1; ///< of the raw tile of an epilogue in loops
 };
 

@@ -82,6 +82,15 @@ TEST_P(ContractionTest, SplitsManyRowsColumnsAndLongSums) {
   }
 }
 
+TEST_P(ContractionTest, AddsLongSumsInBlocks) {
+  for (Tail tail : {Tail::Residual, Tail::Sigmoid}) {
+    ContractText contract;
+    contract.m = 131, contract.n = 19, contract.k = 4200;
+    contract.tail = tail;
+    check(contract.text(), optionsFor(contract.k, 1));
+  }
+}
+
 TEST_P(ContractionTest, PacksOperandsThatAreNotConstant) {
   std::mt19937 random(2);
   for (int i = 0; i < 40; ++i) {
@@ -145,6 +154,19 @@ TEST_P(ConvolutionTest, SharesRowsBetweenBorderAndInside) {
       conv.tail = pickTail(random);
       check(conv.text(), optionsFor(72, width));
     }
+}
+
+TEST_P(ConvolutionTest, AddsLongSumsInBlocks) {
+  for (Tail tail : {Tail::BiasRelu, Tail::Sigmoid}) {
+    ConvText conv;
+    conv.input = {10, 13};
+    conv.window = {3, 3};
+    conv.strides = conv.dilations = {1, 1};
+    conv.padLow = conv.padHigh = {1, 1};
+    conv.channels = 460, conv.outputs = 19;
+    conv.tail = tail;
+    check(conv.text(), optionsFor(9 * conv.channels, 1));
+  }
 }
 
 TEST_P(ConvolutionTest, RunsDepthwiseAlongChannels) {

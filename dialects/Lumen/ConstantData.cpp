@@ -53,8 +53,8 @@ Scalar lumen::roundToType(Scalar value, Type type) {
 }
 
 Scalar lumen::makeScalar(double value, Type type) {
-  return roundToType(isa<FloatType>(type) ? Scalar::ofReal(value) : Scalar::ofInteger(int64_t(value)),
-                     type);
+  return roundToType(
+      isa<FloatType>(type) ? Scalar::ofReal(value) : Scalar::ofInteger(int64_t(value)), type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,8 +130,8 @@ TypedAttr ConstantData::toAttr() const {
     return DenseElementsAttr::get(type, ArrayRef<float>(floats));
   }
   if (auto floatType = dyn_cast<FloatType>(element)) {
-    SmallVector<APFloat> floats(llvm::map_range(
-        elements, [&](Scalar value) { return toAPFloat(value.real, floatType); }));
+    SmallVector<APFloat> floats(
+        llvm::map_range(elements, [&](Scalar value) { return toAPFloat(value.real, floatType); }));
     return DenseElementsAttr::get(type, ArrayRef<APFloat>(floats));
   }
   SmallVector<APInt> integers(llvm::map_range(elements, [&](Scalar value) {
@@ -148,37 +148,66 @@ TypedAttr ConstantData::toAttr() const {
 /// Nothing for kinds that give a boolean.
 static std::optional<double> realUnary(UnaryKind kind, double x) {
   switch (kind) {
-  case UnaryKind::Abs: return std::fabs(x);
-  case UnaryKind::Neg: return -x;
-  case UnaryKind::Sign: return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
-  case UnaryKind::Relu: return x < 0 ? 0.0 : x;
-  case UnaryKind::Reciprocal: return 1.0 / x;
-  case UnaryKind::Sqrt: return std::sqrt(x);
-  case UnaryKind::Rsqrt: return 1.0 / std::sqrt(x);
-  case UnaryKind::Exp: return std::exp(x);
-  case UnaryKind::Log: return std::log(x);
-  case UnaryKind::Log1p: return std::log1p(x);
-  case UnaryKind::Expm1: return std::expm1(x);
-  case UnaryKind::Tanh: return std::tanh(x);
-  case UnaryKind::Sigmoid: return 1.0 / (1.0 + std::exp(-x));
-  case UnaryKind::Erf: return std::erf(x);
-  case UnaryKind::Sin: return std::sin(x);
-  case UnaryKind::Cos: return std::cos(x);
-  case UnaryKind::Tan: return std::tan(x);
-  case UnaryKind::Asin: return std::asin(x);
-  case UnaryKind::Acos: return std::acos(x);
-  case UnaryKind::Atan: return std::atan(x);
-  case UnaryKind::Sinh: return std::sinh(x);
-  case UnaryKind::Cosh: return std::cosh(x);
-  case UnaryKind::Asinh: return std::asinh(x);
-  case UnaryKind::Acosh: return std::acosh(x);
-  case UnaryKind::Atanh: return std::atanh(x);
-  case UnaryKind::Floor: return std::floor(x);
-  case UnaryKind::Ceil: return std::ceil(x);
-  case UnaryKind::RoundEven: return std::nearbyint(x);
+  case UnaryKind::Abs:
+    return std::fabs(x);
+  case UnaryKind::Neg:
+    return -x;
+  case UnaryKind::Sign:
+    return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+  case UnaryKind::Relu:
+    return x < 0 ? 0.0 : x;
+  case UnaryKind::Reciprocal:
+    return 1.0 / x;
+  case UnaryKind::Sqrt:
+    return std::sqrt(x);
+  case UnaryKind::Rsqrt:
+    return 1.0 / std::sqrt(x);
+  case UnaryKind::Exp:
+    return std::exp(x);
+  case UnaryKind::Log:
+    return std::log(x);
+  case UnaryKind::Log1p:
+    return std::log1p(x);
+  case UnaryKind::Expm1:
+    return std::expm1(x);
+  case UnaryKind::Tanh:
+    return std::tanh(x);
+  case UnaryKind::Sigmoid:
+    return 1.0 / (1.0 + std::exp(-x));
+  case UnaryKind::Erf:
+    return std::erf(x);
+  case UnaryKind::Sin:
+    return std::sin(x);
+  case UnaryKind::Cos:
+    return std::cos(x);
+  case UnaryKind::Tan:
+    return std::tan(x);
+  case UnaryKind::Asin:
+    return std::asin(x);
+  case UnaryKind::Acos:
+    return std::acos(x);
+  case UnaryKind::Atan:
+    return std::atan(x);
+  case UnaryKind::Sinh:
+    return std::sinh(x);
+  case UnaryKind::Cosh:
+    return std::cosh(x);
+  case UnaryKind::Asinh:
+    return std::asinh(x);
+  case UnaryKind::Acosh:
+    return std::acosh(x);
+  case UnaryKind::Atanh:
+    return std::atanh(x);
+  case UnaryKind::Floor:
+    return std::floor(x);
+  case UnaryKind::Ceil:
+    return std::ceil(x);
+  case UnaryKind::RoundEven:
+    return std::nearbyint(x);
   case UnaryKind::Not:
   case UnaryKind::IsNan:
-  case UnaryKind::IsInf: return std::nullopt;
+  case UnaryKind::IsInf:
+    return std::nullopt;
   }
   llvm_unreachable("unknown unary kind");
 }
@@ -197,34 +226,50 @@ std::optional<Scalar> lumen::evaluateUnary(UnaryKind kind, Type type, Scalar ope
   int64_t x = operand.integer;
   auto integer = [&](int64_t value) { return Scalar::ofInteger(wrap(value, type)); };
   switch (kind) {
-  case UnaryKind::Abs: return integer(!isUnsigned(type) && x < 0 ? int64_t(-uint64_t(x)) : x);
-  case UnaryKind::Neg: return integer(int64_t(-uint64_t(x)));
-  case UnaryKind::Sign: return integer(x == 0 ? 0 : isUnsigned(type) || x > 0 ? 1 : -1);
-  case UnaryKind::Relu: return integer(!isUnsigned(type) && x < 0 ? 0 : x);
-  case UnaryKind::Not: return integer(~x);
+  case UnaryKind::Abs:
+    return integer(!isUnsigned(type) && x < 0 ? int64_t(-uint64_t(x)) : x);
+  case UnaryKind::Neg:
+    return integer(int64_t(-uint64_t(x)));
+  case UnaryKind::Sign:
+    return integer(x == 0 ? 0 : isUnsigned(type) || x > 0 ? 1 : -1);
+  case UnaryKind::Relu:
+    return integer(!isUnsigned(type) && x < 0 ? 0 : x);
+  case UnaryKind::Not:
+    return integer(~x);
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
-  case UnaryKind::RoundEven: return operand;
-  default: return std::nullopt;
+  case UnaryKind::RoundEven:
+    return operand;
+  default:
+    return std::nullopt;
   }
 }
 
 static std::optional<double> realBinary(BinaryKind kind, double a, double b) {
   bool anyNan = std::isnan(a) || std::isnan(b);
   switch (kind) {
-  case BinaryKind::Add: return a + b;
-  case BinaryKind::Sub: return a - b;
-  case BinaryKind::Mul: return a * b;
-  case BinaryKind::Div: return a / b;
-  case BinaryKind::Max: return anyNan ? std::nan("") : std::fmax(a, b);
-  case BinaryKind::Min: return anyNan ? std::nan("") : std::fmin(a, b);
-  case BinaryKind::Pow: return std::pow(a, b);
-  case BinaryKind::Rem: return std::fmod(a, b);
+  case BinaryKind::Add:
+    return a + b;
+  case BinaryKind::Sub:
+    return a - b;
+  case BinaryKind::Mul:
+    return a * b;
+  case BinaryKind::Div:
+    return a / b;
+  case BinaryKind::Max:
+    return anyNan ? std::nan("") : std::fmax(a, b);
+  case BinaryKind::Min:
+    return anyNan ? std::nan("") : std::fmin(a, b);
+  case BinaryKind::Pow:
+    return std::pow(a, b);
+  case BinaryKind::Rem:
+    return std::fmod(a, b);
   case BinaryKind::Mod: {
     double rem = std::fmod(a, b);
     return rem != 0 && (rem < 0) != (b < 0) ? rem + b : rem;
   }
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -242,23 +287,34 @@ static std::optional<int64_t> integerBinary(BinaryKind kind, Type type, int64_t 
   bool isUns = isUnsigned(type);
   uint64_t ua = a, ub = b, width = widthOf(type);
   switch (kind) {
-  case BinaryKind::Add: return int64_t(ua + ub);
-  case BinaryKind::Sub: return int64_t(ua - ub);
-  case BinaryKind::Mul: return int64_t(ua * ub);
-  case BinaryKind::Max: return (isUns ? ua > ub : a > b) ? a : b;
-  case BinaryKind::Min: return (isUns ? ua < ub : a < b) ? a : b;
-  case BinaryKind::And: return a & b;
-  case BinaryKind::Or: return a | b;
-  case BinaryKind::Xor: return a ^ b;
-  case BinaryKind::Pow: return integerPow(a, b);
-  case BinaryKind::ShiftLeft: return ub >= width ? 0 : int64_t(ua << ub);
+  case BinaryKind::Add:
+    return int64_t(ua + ub);
+  case BinaryKind::Sub:
+    return int64_t(ua - ub);
+  case BinaryKind::Mul:
+    return int64_t(ua * ub);
+  case BinaryKind::Max:
+    return (isUns ? ua > ub : a > b) ? a : b;
+  case BinaryKind::Min:
+    return (isUns ? ua < ub : a < b) ? a : b;
+  case BinaryKind::And:
+    return a & b;
+  case BinaryKind::Or:
+    return a | b;
+  case BinaryKind::Xor:
+    return a ^ b;
+  case BinaryKind::Pow:
+    return integerPow(a, b);
+  case BinaryKind::ShiftLeft:
+    return ub >= width ? 0 : int64_t(ua << ub);
   case BinaryKind::ShiftRight:
     if (ub >= width)
       return 0;
     return isUns ? int64_t(ua >> ub) : a >> b;
   case BinaryKind::Div:
   case BinaryKind::Rem:
-  case BinaryKind::Mod: break;
+  case BinaryKind::Mod:
+    break;
   }
   // Where the hardware traps the result is left to the device.
   if (b == 0 || (!isUns && b == -1))
@@ -288,12 +344,18 @@ std::optional<Scalar> lumen::evaluateBinary(BinaryKind kind, Type type, Scalar l
 
 template <typename T> static bool compareNumbers(CompareKind kind, T a, T b) {
   switch (kind) {
-  case CompareKind::Eq: return a == b;
-  case CompareKind::Ne: return a != b;
-  case CompareKind::Lt: return a < b;
-  case CompareKind::Le: return a <= b;
-  case CompareKind::Gt: return a > b;
-  case CompareKind::Ge: return a >= b;
+  case CompareKind::Eq:
+    return a == b;
+  case CompareKind::Ne:
+    return a != b;
+  case CompareKind::Lt:
+    return a < b;
+  case CompareKind::Le:
+    return a <= b;
+  case CompareKind::Gt:
+    return a > b;
+  case CompareKind::Ge:
+    return a >= b;
   }
   llvm_unreachable("unknown comparison");
 }

@@ -64,8 +64,9 @@ static Attribute pickStrided(const ConstantData &data, RankedTensorType type,
 
 /// The constant that `evaluate` gives for each element of `operands`, which have
 /// the result's shape.
-static OpFoldResult foldElementwise(ArrayRef<Attribute> operands, RankedTensorType type,
-                                    function_ref<std::optional<Scalar>(ArrayRef<Scalar>)> evaluate) {
+static OpFoldResult
+foldElementwise(ArrayRef<Attribute> operands, RankedTensorType type,
+                function_ref<std::optional<Scalar>(ArrayRef<Scalar>)> evaluate) {
   SmallVector<ConstantData> data;
   for (Attribute operand : operands) {
     std::optional<ConstantData> constant = ConstantData::get(operand);
@@ -100,7 +101,8 @@ static Attribute retype(Attribute attribute, RankedTensorType type) {
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(attribute))
     return dense.reshape(type);
   if (auto blob = dyn_cast_or_null<lumen::BlobAttr>(attribute))
-    return lumen::BlobAttr::get(blob.getContext(), blob.getId(), blob.getOffset(), blob.getSize(), type);
+    return lumen::BlobAttr::get(blob.getContext(), blob.getId(), blob.getOffset(), blob.getSize(),
+                                type);
   return {};
 }
 
@@ -130,8 +132,10 @@ static bool isIdempotent(UnaryKind kind) {
   case UnaryKind::Sign:
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
-  case UnaryKind::RoundEven: return true;
-  default: return false;
+  case UnaryKind::RoundEven:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -144,9 +148,8 @@ OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
       return inner.getOperand();
   }
   Type element = typeOf(getOperand()).getElementType();
-  return foldElementwise(adaptor.getOperand(), typeOf(getResult()), [&](ArrayRef<Scalar> x) {
-    return evaluateUnary(kind, element, x[0]);
-  });
+  return foldElementwise(adaptor.getOperand(), typeOf(getResult()),
+                         [&](ArrayRef<Scalar> x) { return evaluateUnary(kind, element, x[0]); });
 }
 
 /// The number e for which `x kind e = x`, if there is one.
@@ -157,11 +160,14 @@ static std::optional<double> rightIdentity(BinaryKind kind) {
   case BinaryKind::ShiftLeft:
   case BinaryKind::ShiftRight:
   case BinaryKind::Or:
-  case BinaryKind::Xor: return 0;
+  case BinaryKind::Xor:
+    return 0;
   case BinaryKind::Mul:
   case BinaryKind::Div:
-  case BinaryKind::Pow: return 1;
-  default: return std::nullopt;
+  case BinaryKind::Pow:
+    return 1;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -170,8 +176,10 @@ static bool isCommutative(BinaryKind kind) {
   case BinaryKind::Add:
   case BinaryKind::Mul:
   case BinaryKind::Or:
-  case BinaryKind::Xor: return true;
-  default: return false;
+  case BinaryKind::Xor:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -187,10 +195,9 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
                                kind == BinaryKind::And || kind == BinaryKind::Or))
     return getLhs();
   Type element = typeOf(getResult()).getElementType();
-  return foldElementwise({adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
-                         [&](ArrayRef<Scalar> x) {
-                           return evaluateBinary(kind, element, x[0], x[1]);
-                         });
+  return foldElementwise(
+      {adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
+      [&](ArrayRef<Scalar> x) { return evaluateBinary(kind, element, x[0], x[1]); });
 }
 
 OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
@@ -218,10 +225,9 @@ OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();
   Type from = typeOf(getOperand()).getElementType(), to = typeOf(getResult()).getElementType();
-  return foldElementwise(adaptor.getOperand(), typeOf(getResult()),
-                         [&](ArrayRef<Scalar> x) -> std::optional<Scalar> {
-                           return evaluateConvert(from, to, x[0]);
-                         });
+  return foldElementwise(
+      adaptor.getOperand(), typeOf(getResult()),
+      [&](ArrayRef<Scalar> x) -> std::optional<Scalar> { return evaluateConvert(from, to, x[0]); });
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -256,10 +262,14 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 
 static BinaryKind combinerOf(ReduceKind kind) {
   switch (kind) {
-  case ReduceKind::Sum: return BinaryKind::Add;
-  case ReduceKind::Max: return BinaryKind::Max;
-  case ReduceKind::Min: return BinaryKind::Min;
-  case ReduceKind::Prod: return BinaryKind::Mul;
+  case ReduceKind::Sum:
+    return BinaryKind::Add;
+  case ReduceKind::Max:
+    return BinaryKind::Max;
+  case ReduceKind::Min:
+    return BinaryKind::Min;
+  case ReduceKind::Prod:
+    return BinaryKind::Mul;
   }
   llvm_unreachable("unknown reduction");
 }
@@ -370,8 +380,9 @@ static Attribute sliceBlob(lumen::BlobAttr blob, RankedTensorType from, RankedTe
     isPartial |= to.getDimSize(i) != from.getDimSize(i);
     start += offsets[i] * steps[i];
   }
-  return lumen::BlobAttr::get(blob.getContext(), blob.getId(), blob.getOffset() + start * elementSize,
-                       to.getNumElements() * elementSize, to);
+  return lumen::BlobAttr::get(blob.getContext(), blob.getId(),
+                              blob.getOffset() + start * elementSize,
+                              to.getNumElements() * elementSize, to);
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {

@@ -86,8 +86,8 @@ SmallVector<AffineMap> ReduceOp::getOperandMaps() {
   SmallVector<AffineExpr> exprs;
   int64_t nextKept = 0, nextReduced = kept;
   for (int64_t i = 0; i < rank; ++i)
-    exprs.push_back(getAffineDimExpr(
-        llvm::is_contained(getAxes(), i) ? nextReduced++ : nextKept++, getContext()));
+    exprs.push_back(getAffineDimExpr(llvm::is_contained(getAxes(), i) ? nextReduced++ : nextKept++,
+                                     getContext()));
   return {AffineMap::get(rank, 0, exprs, getContext())};
 }
 
@@ -104,8 +104,8 @@ SmallVector<AffineMap> ContractOp::getOperandMaps() {
   if (getPacked())
     return {};
   int64_t rank = rankOf(getResult());
-  AffineExpr m = getAffineDimExpr(rank - 2, getContext()), n = getAffineDimExpr(rank - 1, getContext()),
-             k = getAffineDimExpr(rank, getContext());
+  AffineExpr m = getAffineDimExpr(rank - 2, getContext()),
+             n = getAffineDimExpr(rank - 1, getContext()), k = getAffineDimExpr(rank, getContext());
   SmallVector<AffineExpr> lhs, rhs;
   for (int64_t i = 0; i + 2 < rank; ++i) {
     lhs.push_back(getAffineDimExpr(i, getContext()));
@@ -118,7 +118,8 @@ SmallVector<AffineMap> ContractOp::getOperandMaps() {
   };
   pair(lhs, m, k, getTransposeLhs());
   pair(rhs, k, n, getTransposeRhs());
-  return {AffineMap::get(rank + 1, 0, lhs, getContext()), AffineMap::get(rank + 1, 0, rhs, getContext())};
+  return {AffineMap::get(rank + 1, 0, lhs, getContext()),
+          AffineMap::get(rank + 1, 0, rhs, getContext())};
 }
 
 // The accesses of these are not affine in the result's index, or need more than
@@ -129,5 +130,7 @@ SmallVector<AffineMap> ConcatOp::getOperandMaps() { return {}; }
 SmallVector<AffineMap> PadOp::getOperandMaps() { return {}; }
 SmallVector<AffineMap> GatherOp::getOperandMaps() { return {}; }
 
-int64_t ConvOp::getChannels() { return cast<RankedTensorType>(getInput().getType()).getShape().back(); }
+int64_t ConvOp::getChannels() {
+  return cast<RankedTensorType>(getInput().getType()).getShape().back();
+}
 int64_t ConvOp::getOutputChannels() { return cast<RankedTensorType>(getType()).getShape().back(); }

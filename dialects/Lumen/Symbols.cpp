@@ -165,9 +165,12 @@ private:
     if (factor->isSymbol)
       return SymExpr::symbol(factor->symbol);
     switch (factor->kind) {
-    case AtomKind::FloorDiv: return SymExpr::floorDiv(factor->lhs, factor->rhs);
-    case AtomKind::Min: return SymExpr::min(factor->lhs, factor->rhs);
-    case AtomKind::Max: return SymExpr::max(factor->lhs, factor->rhs);
+    case AtomKind::FloorDiv:
+      return SymExpr::floorDiv(factor->lhs, factor->rhs);
+    case AtomKind::Min:
+      return SymExpr::min(factor->lhs, factor->rhs);
+    case AtomKind::Max:
+      return SymExpr::max(factor->lhs, factor->rhs);
     }
     return std::nullopt;
   }
@@ -416,9 +419,12 @@ std::optional<int64_t> SymExpr::evaluateFactor(const std::string &text,
   if (!a || !b)
     return std::nullopt;
   switch (factor.kind) {
-  case AtomKind::FloorDiv: return floorDivide(*a, *b);
-  case AtomKind::Min: return std::min(*a, *b);
-  case AtomKind::Max: return std::max(*a, *b);
+  case AtomKind::FloorDiv:
+    return floorDivide(*a, *b);
+  case AtomKind::Min:
+    return std::min(*a, *b);
+  case AtomKind::Max:
+    return std::max(*a, *b);
   }
   return std::nullopt;
 }

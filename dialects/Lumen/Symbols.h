@@ -40,7 +40,9 @@ public:
   static SymExpr min(const SymExpr &a, const SymExpr &b);
   static SymExpr max(const SymExpr &a, const SymExpr &b);
 
-  bool operator==(const SymExpr &other) const { return terms == other.terms && valid == other.valid; }
+  bool operator==(const SymExpr &other) const {
+    return terms == other.terms && valid == other.valid;
+  }
   bool operator!=(const SymExpr &other) const { return !(*this == other); }
 
   bool isValid() const { return valid; }

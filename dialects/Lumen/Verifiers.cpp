@@ -78,8 +78,8 @@ static LogicalResult expectEntries(Operation *op, StringRef name, ArrayRef<int64
 static LogicalResult expectPositive(Operation *op, StringRef name, ArrayRef<int64_t> list) {
   for (int64_t value : list)
     if (value < 1)
-      return op->emitOpError("has the entry ") << value << " in '" << name
-                                               << "', expected at least 1";
+      return op->emitOpError("has the entry ")
+             << value << " in '" << name << "', expected at least 1";
   return success();
 }
 
@@ -101,8 +101,8 @@ LogicalResult ConstantOp::verify() {
   uint64_t size = type.getNumElements() * std::max(width / 8, 1u);
   // Elements of less than a byte are packed or not, as the file has them.
   if ((width % 8 == 0 || width == 1) && blob.getSize() != size)
-    return emitOpError("has a blob of ") << blob.getSize() << " bytes, expected " << size
-                                         << " for " << type;
+    return emitOpError("has a blob of ")
+           << blob.getSize() << " bytes, expected " << size << " for " << type;
   return success();
 }
 
@@ -122,8 +122,10 @@ LogicalResult BinaryOp::verify() {
   case BinaryKind::Or:
   case BinaryKind::Xor:
   case BinaryKind::ShiftLeft:
-  case BinaryKind::ShiftRight: break;
-  default: return success();
+  case BinaryKind::ShiftRight:
+    break;
+  default:
+    return success();
   }
   if (isa<IntegerType>(element))
     return success();
@@ -137,8 +139,8 @@ LogicalResult BroadcastOp::verify() {
   int64_t last = -1;
   for (auto [i, dim] : llvm::enumerate(getDims())) {
     if (dim <= last || dim >= to.getRank())
-      return emitOpError("has dimension ") << dim << " in 'dims', expected one from " << last + 1
-                                           << " to " << to.getRank() - 1;
+      return emitOpError("has dimension ")
+             << dim << " in 'dims', expected one from " << last + 1 << " to " << to.getRank() - 1;
     last = dim;
     if (from.getDimSize(i) != 1 && !agree(from.getDimSize(i), to.getDimSize(dim)))
       return emitOpError("repeats dimension ")
@@ -320,8 +322,8 @@ LogicalResult ReduceOp::verify() {
   int64_t last = -1;
   for (int64_t axis : getAxes()) {
     if (axis <= last || axis >= from.getRank())
-      return emitOpError("has axis ") << axis << ", expected one from " << last + 1 << " to "
-                                      << from.getRank() - 1;
+      return emitOpError("has axis ")
+             << axis << ", expected one from " << last + 1 << " to " << from.getRank() - 1;
     last = axis;
     reduced.set(axis);
   }

@@ -103,8 +103,7 @@ private:
   static LogicalResult checkComplete(Node &node) {
     for (NamedAttribute attr : node.op.getAttrs())
       if (!node.read.contains(attr.getName()))
-        return node.error() << "attribute '" << attr.getName().getValue()
-                            << "' is not supported";
+        return node.error() << "attribute '" << attr.getName().getValue() << "' is not supported";
     for (unsigned i = 0; i < node.getNumOutputs(); ++i)
       if (node.hasOutput(i) && (i >= node.results.size() || !node.results[i]))
         return node.error() << "output " << i << " is not supported";
@@ -200,16 +199,16 @@ LogicalResult GraphConverter::checkArguments() {
       emitError(function.getLoc()) << "input '" << name << "' has no shape; give it one with "
                                    << "--shape " << name << "=...";
     else
-      emitError(function.getLoc()) << "input '" << name << "' has the type " << type
-                                   << ", which is not supported";
+      emitError(function.getLoc())
+          << "input '" << name << "' has the type " << type << ", which is not supported";
   }
   return success(isValid);
 }
 
 int64_t GraphConverter::opsetOf(StringRef domain) {
   auto opsets = module->getAttrOfType<DictionaryAttr>(onnx::OnnxDialect::getOpsetsAttrName());
-  auto version = opsets ? opsets.getAs<IntegerAttr>(domain.empty() ? "ai.onnx" : domain)
-                        : IntegerAttr();
+  auto version =
+      opsets ? opsets.getAs<IntegerAttr>(domain.empty() ? "ai.onnx" : domain) : IntegerAttr();
   return version ? version.getInt() : OperatorRow::kNewest;
 }
 
@@ -231,8 +230,7 @@ void GraphConverter::reportUnsupported() {
     return;
   hasErrors = true;
   InFlightDiagnostic diagnostic = emitError(module.getLoc());
-  diagnostic << unsupported.size()
-             << (unsupported.size() == 1 ? " operator is" : " operators are")
+  diagnostic << unsupported.size() << (unsupported.size() == 1 ? " operator is" : " operators are")
              << " not supported: ";
   llvm::interleave(
       unsupported,

@@ -143,9 +143,8 @@ struct WindowAxis {
 
 /// A list attribute of `count` entries, each at least `least` and of 31 bits;
 /// `absent` for each where it is not given.
-mlir::FailureOr<llvm::SmallVector<int64_t>> readSpatialList(Node &node, llvm::StringRef name,
-                                                            size_t count, int64_t absent,
-                                                            int64_t least);
+mlir::FailureOr<llvm::SmallVector<int64_t>>
+readSpatialList(Node &node, llvm::StringRef name, size_t count, int64_t absent, int64_t least);
 
 /// Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for the
 /// spatial dimensions `sizes`. `kernel` is used where kernel_shape is absent,

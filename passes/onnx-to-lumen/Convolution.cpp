@@ -129,8 +129,8 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node) {
   auto outputPadding = readSpatialList(node, "output_padding", sizes.size(), 0, 0);
   auto strides = readSpatialList(node, "strides", sizes.size(), 1, 1);
   auto dilations = readSpatialList(node, "dilations", sizes.size(), 1, 1);
-  auto pads = readSpatialList(node, "pads", 2 * sizes.size(), 0,
-                              std::numeric_limits<int32_t>::min());
+  auto pads =
+      readSpatialList(node, "pads", 2 * sizes.size(), 0, std::numeric_limits<int32_t>::min());
   auto outputShape = readSpatialList(node, "output_shape", sizes.size(), 0, 0);
   if (failed(outputPadding) || failed(strides) || failed(dilations) || failed(pads) ||
       failed(outputShape))

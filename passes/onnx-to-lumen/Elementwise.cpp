@@ -30,8 +30,7 @@ template <UnaryKind kind> static LogicalResult realUnary(Node &node) {
 }
 
 /// Activations: a formula of the input, which is a float.
-template <Value (*formula)(Node &, Emitter &, Value)>
-static LogicalResult activation(Node &node) {
+template <Value (*formula)(Node &, Emitter &, Value)> static LogicalResult activation(Node &node) {
   if (failed(node.expectReal()))
     return failure();
   return node.yield(formula(node, node.emit, node.input(0)));
@@ -225,8 +224,7 @@ static LogicalResult mod(Node &node) {
 static LogicalResult bitShift(Node &node) {
   StringRef direction = node.string("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    return node.error() << "attribute 'direction' is '" << direction
-                        << "', expected LEFT or RIGHT";
+    return node.error() << "attribute 'direction' is '" << direction << "', expected LEFT or RIGHT";
   auto type = dyn_cast<IntegerType>(node.inputType(0).getElementType());
   if (!type || type.getWidth() == 1)
     return node.error() << "input has element type " << node.inputType(0).getElementType()
@@ -264,8 +262,8 @@ static LogicalResult pow(Node &node) {
   Type computeType = isa<FloatType>(type) || !isa<FloatType>(exponentType)
                          ? type
                          : Type(emit.builder.getF64Type());
-  Value result = emit.binary(BK::Pow, emit.convert(base, computeType),
-                             emit.convert(exponent, computeType));
+  Value result =
+      emit.binary(BK::Pow, emit.convert(base, computeType), emit.convert(exponent, computeType));
   return node.yield(emit.convert(result, type));
 }
 
@@ -336,19 +334,32 @@ static FailureOr<Type> elementTypeOf(Node &node, int64_t code) {
                             isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
   };
   switch (code) { // TensorProto.DataType
-  case 1: return Type(b.getF32Type());
-  case 2: return integer(8, true);
-  case 3: return integer(8);
-  case 4: return integer(16, true);
-  case 5: return integer(16);
-  case 6: return integer(32);
-  case 7: return integer(64);
-  case 9: return integer(1);
-  case 10: return Type(b.getF16Type());
-  case 11: return Type(b.getF64Type());
-  case 12: return integer(32, true);
-  case 13: return integer(64, true);
-  case 16: return Type(b.getBF16Type());
+  case 1:
+    return Type(b.getF32Type());
+  case 2:
+    return integer(8, true);
+  case 3:
+    return integer(8);
+  case 4:
+    return integer(16, true);
+  case 5:
+    return integer(16);
+  case 6:
+    return integer(32);
+  case 7:
+    return integer(64);
+  case 9:
+    return integer(1);
+  case 10:
+    return Type(b.getF16Type());
+  case 11:
+    return Type(b.getF64Type());
+  case 12:
+    return integer(32, true);
+  case 13:
+    return integer(64, true);
+  case 16:
+    return Type(b.getBF16Type());
   default:
     return node.error() << "conversion to the tensor type with code " << code
                         << " is not supported";

@@ -51,8 +51,8 @@ static LogicalResult slice(Node &node) {
       return node.error() << name << " have " << (*list)->size() << " entries, but starts have "
                           << count;
   if (!*axes && count > shape.size())
-    return node.error() << "starts have " << count << " entries, but the input has "
-                        << shape.size() << " dimensions";
+    return node.error() << "starts have " << count << " entries, but the input has " << shape.size()
+                        << " dimensions";
 
   SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1), sizes(shape);
   llvm::SmallBitVector seen(shape.size());
@@ -73,10 +73,10 @@ static LogicalResult slice(Node &node) {
     auto clampBound = [&](int64_t bound, int64_t least, int64_t most) {
       return std::clamp(bound < 0 ? bound + size : bound, least, most);
     };
-    int64_t start = step > 0 ? clampBound((**starts)[i], 0, size)
-                             : clampBound((**starts)[i], 0, size - 1);
-    int64_t end = step > 0 ? clampBound((**ends)[i], 0, size)
-                           : clampBound((**ends)[i], -1, size - 1);
+    int64_t start =
+        step > 0 ? clampBound((**starts)[i], 0, size) : clampBound((**starts)[i], 0, size - 1);
+    int64_t end =
+        step > 0 ? clampBound((**ends)[i], 0, size) : clampBound((**ends)[i], -1, size - 1);
     // The least int64 has no magnitude, and no dimension is as long.
     int64_t stride = std::clamp<int64_t>(step, -size - 1, size + 1);
     int64_t distance = step > 0 ? end - start : start - end, length = std::abs(stride);
@@ -338,11 +338,10 @@ static LogicalResult depthToSpace(Node &node) {
   int64_t depth = c / (b * b);
   Emitter &emit = node.emit;
   // Both to [n, depth, h, b, w, b].
-  Value x = mode == "DCR"
-                ? emit.transpose(emit.reshape(node.input(0), {n, b, b, depth, h, w}),
-                                 {0, 3, 4, 1, 5, 2})
-                : emit.transpose(emit.reshape(node.input(0), {n, depth, b, b, h, w}),
-                                 {0, 1, 4, 2, 5, 3});
+  Value x =
+      mode == "DCR"
+          ? emit.transpose(emit.reshape(node.input(0), {n, b, b, depth, h, w}), {0, 3, 4, 1, 5, 2})
+          : emit.transpose(emit.reshape(node.input(0), {n, depth, b, b, h, w}), {0, 1, 4, 2, 5, 3});
   return node.yield(emit.reshape(x, {n, depth, h * b, w * b}));
 }
 
@@ -359,8 +358,7 @@ static LogicalResult spaceToDepth(Node &node) {
     return node.error() << "input is " << h << "x" << w << ", expected multiples of " << b;
   Emitter &emit = node.emit;
   Value x = emit.reshape(node.input(0), {n, c, h / b, b, w / b, b});
-  x = mode == "DCR" ? emit.transpose(x, {0, 3, 5, 1, 2, 4})
-                    : emit.transpose(x, {0, 1, 3, 5, 2, 4});
+  x = mode == "DCR" ? emit.transpose(x, {0, 3, 5, 1, 2, 4}) : emit.transpose(x, {0, 1, 3, 5, 2, 4});
   return node.yield(emit.reshape(x, {n, c * b * b, h / b, w / b}));
 }
 

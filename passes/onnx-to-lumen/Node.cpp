@@ -188,8 +188,8 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<int64_
                         << ", but the weight's is " << shapeText(kernel);
   }
   if (kernel.size() != count)
-    return node.error() << "attribute 'kernel_shape' has " << kernel.size()
-                        << " entries, expected " << count;
+    return node.error() << "attribute 'kernel_shape' has " << kernel.size() << " entries, expected "
+                        << count;
   for (int64_t size : kernel)
     if (size < 1 || size > std::numeric_limits<int32_t>::max())
       return node.error() << "kernel of shape " << shapeText(kernel) << " has the dimension "

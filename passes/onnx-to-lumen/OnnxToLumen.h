@@ -13,8 +13,8 @@ namespace lumen {
 struct SupportedOperator {
   llvm::StringRef domain; ///< "" is the default domain
   llvm::StringRef name;
-  int64_t since; ///< first version of the operator set
-  int64_t until; ///< last version
+  int64_t since;        ///< first version of the operator set
+  int64_t until;        ///< last version
   llvm::StringRef note; ///< what is not supported; empty if nothing
 };
 

@@ -115,8 +115,8 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
   top = emit.select(emit.unary(UK::IsInf, top), emit.splatLike(top, 0), top);
   Value shifted = emit.binary(BK::Sub, x, emit.broadcastTo(top, Emitter::shapeOf(x)));
   Value sum = emit.reduce(RK::Sum, emit.unary(UK::Exp, shifted), over.axes, over.keepDims);
-  Value result = emit.binary(BK::Add, emit.unary(UK::Log, sum),
-                             emit.reshape(top, Emitter::shapeOf(sum)));
+  Value result =
+      emit.binary(BK::Add, emit.unary(UK::Log, sum), emit.reshape(top, Emitter::shapeOf(sum)));
   return isReal ? result : emit.convert(result, element);
 }
 
@@ -124,18 +124,19 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
 /// last) index at which the element equals the extreme.
 static Value extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
   RankedTensorType type = Emitter::typeOf(x);
-  Value best = emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true),
-                                type.getShape());
+  Value best =
+      emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true), type.getShape());
   RankedTensorType indexType = type.clone(emit.builder.getI64Type());
   // Where nothing equals it (NaN), the worst index stays within the dimension.
   Value other = emit.splat(indexType, isLast ? 0.0 : double(type.getDimSize(axis) - 1));
-  Value candidates = emit.select(emit.compare(CompareKind::Eq, x, best),
-                                 emit.iota(indexType, axis), other);
+  Value candidates =
+      emit.select(emit.compare(CompareKind::Eq, x, best), emit.iota(indexType, axis), other);
   return emit.reduce(isLast ? RK::Max : RK::Min, candidates, {axis}, /*keepDims=*/true);
 }
 
 template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
-  FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), node.inputType(0).getRank());
+  FailureOr<int64_t> axis =
+      node.normalizeAxis(node.integer("axis", 0), node.inputType(0).getRank());
   if (failed(axis))
     return failure();
   bool keepDims = node.integer("keepdims", 1) != 0;
@@ -166,8 +167,8 @@ static LogicalResult hardmax(Node &node) {
   }
   Value first = extremeIndex(emit, x, RK::Max, *axis, /*isLast=*/false);
   Value index = emit.iota(Emitter::typeOf(x).clone(emit.builder.getI64Type()), *axis);
-  Value isFirst = emit.compare(CompareKind::Eq, index,
-                               emit.broadcastTo(first, Emitter::shapeOf(x)));
+  Value isFirst =
+      emit.compare(CompareKind::Eq, index, emit.broadcastTo(first, Emitter::shapeOf(x)));
   return node.yield(emit.reshape(emit.convert(isFirst, node.inputType(0).getElementType()), shape));
 }
 

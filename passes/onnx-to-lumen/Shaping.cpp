@@ -60,9 +60,9 @@ static LogicalResult flatten(Node &node) {
   if (axis < -rank || axis > rank)
     return node.error() << "axis " << axis << " lies outside the rank " << rank;
   axis = axis < 0 ? axis + rank : axis;
-  return node.yield(node.emit.reshape(node.input(0),
-                                      {ShapedType::getNumElements(shape.take_front(axis)),
-                                       ShapedType::getNumElements(shape.drop_front(axis))}));
+  return node.yield(
+      node.emit.reshape(node.input(0), {ShapedType::getNumElements(shape.take_front(axis)),
+                                        ShapedType::getNumElements(shape.drop_front(axis))}));
 }
 
 /// An attribute before version 13, an input since; nothing if it is absent.
@@ -233,9 +233,7 @@ static LogicalResult range(Node &node) {
   // Narrow floats cannot count far.
   bool isNarrow = isReal && element.getIntOrFloatBitWidth() < 32;
   auto type = RankedTensorType::get(*count, isNarrow ? emit.builder.getF32Type() : element);
-  auto splat = [&](Scalar number) {
-    return emit.constant(ConstantData(type, {number}).toAttr());
-  };
+  auto splat = [&](Scalar number) { return emit.constant(ConstantData(type, {number}).toAttr()); };
   Value scaled = emit.binary(BK::Mul, emit.iota(type, 0), splat(numbers[2]));
   return node.yield(emit.convert(emit.binary(BK::Add, splat(numbers[0]), scaled), element));
 }
@@ -248,8 +246,7 @@ static LogicalResult range(Node &node) {
 static Value diagonal(Emitter &emit, ArrayRef<int64_t> shape, CompareKind kind, double offset) {
   int64_t rank = shape.size();
   auto type = RankedTensorType::get(shape, emit.builder.getI64Type());
-  Value difference =
-      emit.binary(BK::Sub, emit.iota(type, rank - 1), emit.iota(type, rank - 2));
+  Value difference = emit.binary(BK::Sub, emit.iota(type, rank - 1), emit.iota(type, rank - 2));
   return emit.compare(kind, difference, offset);
 }
 
@@ -283,8 +280,7 @@ static LogicalResult trilu(Node &node) {
     offset = k->front();
   }
   Emitter &emit = node.emit;
-  Value isKept =
-      diagonal(emit, node.inputShape(0), isUpper ? CK::Ge : CK::Le, double(offset));
+  Value isKept = diagonal(emit, node.inputShape(0), isUpper ? CK::Ge : CK::Le, double(offset));
   return node.yield(emit.select(isKept, node.input(0), emit.splatLike(node.input(0), 0)));
 }
 

@@ -86,9 +86,12 @@ public:
     };
     using Value = std::optional<int64_t>;
     switch (choice) {
-    case 3: return with(a.expr + b.expr, [](int64_t x, int64_t y) { return Value(x + y); });
-    case 4: return with(a.expr - b.expr, [](int64_t x, int64_t y) { return Value(x - y); });
-    case 5: return with(a.expr * b.expr, [](int64_t x, int64_t y) { return Value(x * y); });
+    case 3:
+      return with(a.expr + b.expr, [](int64_t x, int64_t y) { return Value(x + y); });
+    case 4:
+      return with(a.expr - b.expr, [](int64_t x, int64_t y) { return Value(x - y); });
+    case 5:
+      return with(a.expr * b.expr, [](int64_t x, int64_t y) { return Value(x * y); });
     case 6:
       return with(SymExpr::floorDiv(a.expr, b.expr), [](int64_t x, int64_t y) {
         return y == 0 ? Value() : Value((x - ((x % y) + y) % y) / y);

@@ -98,7 +98,18 @@ void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
       fix(form);
     return;
   }
-  result.reads.push_back({value, access, std::move(strides)});
+  SmallVector<int64_t> dims(rank, -1);
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t moved = 0;
+    for (auto [dim, form] : llvm::enumerate(forms))
+      if (form.factors[i] != 0) {
+        dims[i] = form.factors[i] == 1 ? static_cast<int64_t>(dim) : -1;
+        ++moved;
+      }
+    if (moved != 1)
+      dims[i] = -1;
+  }
+  result.reads.push_back({value, access, std::move(strides), std::move(dims)});
 }
 
 void Walker::walk(Value value, ArrayRef<Form> forms) {

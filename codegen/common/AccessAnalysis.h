@@ -19,6 +19,9 @@ struct LinearRead {
   mlir::Value value;                  ///< an argument, or a reshape of one
   Access access;                      ///< of `value`
   llvm::SmallVector<int64_t> strides; ///< in elements, per dimension of the space
+  /// Per dimension of the space the one dimension of `value` that it moves along,
+  /// step by step; -1 where it is another case.
+  llvm::SmallVector<int64_t> dims;
 };
 
 struct AccessAnalysis {

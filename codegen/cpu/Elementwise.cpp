@@ -137,10 +137,103 @@ static Value interleave(OpBuilder &builder, Location loc, ArrayRef<Value> rows, 
   return result;
 }
 
+/// A square of registers, mirrored at its diagonal by exchanging ever smaller
+/// blocks.
+static void transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &rows) {
+  int64_t size = rows.size();
+  for (int64_t block = size / 2; block > 0; block /= 2) {
+    SmallVector<int64_t> upper(size), lower(size);
+    for (int64_t lane = 0; lane < size; ++lane) {
+      upper[lane] = lane & block ? size + lane - block : lane;
+      lower[lane] = lane & block ? size + lane : lane + block;
+    }
+    for (int64_t row = 0; row < size; ++row) {
+      if (row & block)
+        continue;
+      Value a = rows[row], b = rows[row + block];
+      rows[row] = vector::ShuffleOp::create(builder, loc, a, b, upper);
+      rows[row + block] = vector::ShuffleOp::create(builder, loc, a, b, lower);
+    }
+  }
+}
+
+/// Computes and stores the results at one row of a position of the nest.
+static void emitRow(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+                    const Expression &expression, const Position &position) {
+  SmallVector<Value> values;
+  for (Value value : space.values)
+    values.push_back(Expression(expression).emit(builder, kernel.loc, value, position));
+  for (auto [value, access] : llvm::zip_equal(values, space.accesses))
+    Expression::store(builder, kernel.loc, value, access, position);
+}
+
+/// A block of `lanes` rows of a tiled loop.
+static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+                     const Expression &expression, const AccessAnalysis &analysis,
+                     const NestPlan &plan, const Position &position) {
+  Location loc = kernel.loc;
+  const NestLoop &vectorLoop = plan.loops[plan.vectorLoop], &tiled = plan.loops[plan.tiledLoop];
+  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto advanced = [&](OpBuilder &b, const Position &from, int64_t dim, Value distance) {
+    Position where = from;
+    where.indices[dim] = b.createOrFold<arith::AddIOp>(loc, where.indices[dim], distance);
+    return where;
+  };
+  auto rowByRow = [&](OpBuilder &b) {
+    Value left =
+        b.createOrFold<arith::SubIOp>(loc, constant(b, tiled.size), position.indices[tiled.dim]);
+    Value count = b.createOrFold<arith::MinSIOp>(loc, left, constant(b, plan.lanes));
+    auto loop = scf::ForOp::create(b, loc, constant(b, 0), count, constant(b, 1));
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    emitRow(kernel, inner, space, expression,
+            advanced(inner, position, tiled.dim, loop.getInductionVar()));
+  };
+  auto wholeTile = [&](OpBuilder &b) {
+    int64_t row = 0;
+    Expression inTile = expression;
+    for (const LinearRead &read : analysis.reads) {
+      int64_t stride = read.strides[vectorLoop.dim];
+      if (stride == 0 || stride == 1)
+        continue;
+      // Read along the tiled loop when the first row asks for it.
+      auto rows = std::make_shared<SmallVector<Value>>();
+      inTile.bindSource(read.value, [&, rows](OpBuilder &b, Location, const Position &first) {
+        if (rows->empty()) {
+          for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+            Position where = advanced(b, first, read.dims[vectorLoop.dim], constant(b, lane));
+            where.vectorDim = read.dims[tiled.dim];
+            rows->push_back(Expression::load(b, loc, read.access, where));
+          }
+          transposeTile(b, loc, *rows);
+        }
+        return (*rows)[row];
+      });
+    }
+    for (; row < plan.lanes; ++row)
+      emitRow(kernel, b, space, inTile, advanced(b, position, tiled.dim, constant(b, row)));
+  };
+  if (position.vectorDim < 0 || position.mask)
+    return rowByRow(builder);
+  if (tiled.size % plan.lanes == 0)
+    return wholeTile(builder);
+  Value isWhole = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sle,
+                                                      position.indices[tiled.dim],
+                                                      constant(builder, tiled.size - plan.lanes));
+  auto ifOp = scf::IfOp::create(builder, loc, isWhole, /*withElseRegion=*/true);
+  OpBuilder whole = OpBuilder::atBlockBegin(ifOp.thenBlock());
+  wholeTile(whole);
+  OpBuilder part = OpBuilder::atBlockBegin(ifOp.elseBlock());
+  rowByRow(part);
+}
+
 /// Computes and stores the results at a position of the nest.
 static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &space,
-                         const Expression &expression, const NestPlan &plan,
-                         const Position &position) {
+                         const Expression &expression, const AccessAnalysis &analysis,
+                         const NestPlan &plan, const Position &position) {
+  if (plan.tiledLoop >= 0)
+    return emitTile(kernel, builder, space, expression, analysis, plan, position);
   Location loc = kernel.loc;
   // Everything is read before anything is written: results may lie in place.
   auto emitAll = [&](const Position &where) {
@@ -221,7 +314,7 @@ FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
       };
       emitNest(kernel, plan, box.offsets, local(kernel.begin), local(kernel.end),
                [&](OpBuilder &b, const Position &position) {
-                 emitElements(kernel, b, space, expression, plan, position);
+                 emitElements(kernel, b, space, expression, analysis, plan, position);
                });
       shape.grid += plan.units;
       nanoseconds += plan.unitNanoseconds * plan.units;

@@ -41,6 +41,31 @@ static int findInterleaved(ArrayRef<NestLoop> loops, unsigned i,
   return -1;
 }
 
+/// The loop that makes tiles with loop `i`; see NestPlan.
+static int findTiled(ArrayRef<NestLoop> loops, int i, const AccessAnalysis &analysis,
+                     ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes) {
+  int64_t dim = loops[i].dim;
+  constexpr int64_t largest = 16; // a tile must fit the registers
+  if (lanes > largest || loops[i].size < lanes || analysis.fixed[dim])
+    return -1;
+  for (ArrayRef<int64_t> strides : resultStrides)
+    if (strides[dim] != 1)
+      return -1;
+  int tiled = -1;
+  for (const LinearRead &read : analysis.reads) {
+    if (read.strides[dim] == 0 || read.strides[dim] == 1)
+      continue;
+    for (auto [j, loop] : llvm::enumerate(loops))
+      if (read.strides[loop.dim] == 1 && (tiled < 0 || tiled == static_cast<int>(j)))
+        tiled = j;
+    if (tiled < 0 || tiled == i || read.strides[loops[tiled].dim] != 1 || read.dims[dim] < 0 ||
+        read.dims[loops[tiled].dim] < 0 || analysis.fixed[loops[tiled].dim] ||
+        loops[tiled].size < lanes)
+      return -1;
+  }
+  return tiled;
+}
+
 NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
                         ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes,
                         double bytesPerElement) {
@@ -100,6 +125,12 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
     plan.units = total / size * llvm::divideCeil(size, plan.chunk);
     if (plan.interleavedLoop >= 0)
       plan.units /= plan.loops[plan.interleavedLoop].size;
+    else
+      plan.tiledLoop = findTiled(plan.loops, plan.vectorLoop, analysis, resultStrides, lanes);
+    if (plan.tiledLoop >= 0) {
+      int64_t rows = plan.loops[plan.tiledLoop].size;
+      plan.units = plan.units / rows * llvm::divideCeil(rows, lanes);
+    }
   } else {
     plan.units = 1;
   }
@@ -192,8 +223,14 @@ void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<int64_t> of
   const NestLoop &vectorLoop = plan.loops[plan.vectorLoop];
   int64_t chunks = llvm::divideCeil(vectorLoop.size, plan.chunk);
   Value chunkIndex = take(chunks, outer.empty());
-  for (unsigned i : llvm::reverse(outer))
-    setIndex(inner, plan.loops[i].dim, take(plan.loops[i].size, i == outer.front()));
+  for (unsigned i : llvm::reverse(outer)) {
+    bool isTiled = static_cast<int>(i) == plan.tiledLoop, last = i == outer.front();
+    int64_t size = plan.loops[i].size;
+    Value index = take(isTiled ? llvm::divideCeil(size, plan.lanes) : size, last);
+    if (isTiled)
+      index = inner.createOrFold<arith::MulIOp>(loc, index, constant(inner, plan.lanes));
+    setIndex(inner, plan.loops[i].dim, index);
+  }
 
   Value low = inner.createOrFold<arith::MulIOp>(loc, chunkIndex, constant(inner, plan.chunk));
   Value high = inner.createOrFold<arith::AddIOp>(loc, low, constant(inner, plan.chunk));

@@ -27,6 +27,9 @@ struct NestPlan {
   /// every result: a tensor of pixels with few channels. The body visits it, so
   /// that rows can be interleaved in registers. -1: none.
   int interleavedLoop = -1;
+  /// The loop along which transposed reads are contiguous; the body visits it in
+  /// blocks of `lanes`, so that tiles can be transposed in registers. -1: none.
+  int tiledLoop = -1;
   int64_t lanes = 1;
   int64_t chunk = 1; ///< elements of the vector loop per unit
   int64_t units = 0;
@@ -45,7 +48,7 @@ int64_t preferredLanes(CpuKernel &kernel);
 
 /// Calls `body` at every position of units [begin, end) of the plan, with
 /// `offsets` added to the indices; the index of an interleaved loop stays at its
-/// offset. `body` must not keep the builder.
+/// offset, that of a tiled loop is the begin of a block. `body` must not keep the builder.
 void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> offsets,
               mlir::Value begin, mlir::Value end,
               llvm::function_ref<void(mlir::OpBuilder &, const Position &)> body);

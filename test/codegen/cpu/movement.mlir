@@ -1,10 +1,14 @@
 // RUN: lumen-opt %s --split-input-file --lumen-cpu-build | FileCheck %s
 
-// A transpose stores whole rows and gathers what it reads.
+// A transpose moves square tiles through registers: whole rows are read and
+// written, four rounds of exchanges lie between.
 
 // CHECK-LABEL: func.func @"transpose.x86-64-v4"
-// CHECK: vector.gather
-// CHECK: vector.store
+// CHECK-SAME: lumen.grid = 4
+// CHECK-COUNT-16: vector.load
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store
+// CHECK-NOT: vector.gather
 dispatch.kernel @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
   %0 = lumen.transpose %x [1, 0] : tensor<32x64xf32> -> tensor<64x32xf32>
   dispatch.yield %0 : tensor<64x32xf32>

@@ -148,7 +148,12 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   KernelBuilder build = builderFor(root);
   if (!build)
     return kernel.emitError("has the root ") << root->getName() << ", which has no CPU builder";
-  FailureOr<LaunchShape> shape = build(frame);
+  // Tensors of size zero are legal and need no work; builders may rely on there
+  // being some.
+  bool isEmpty = llvm::all_of(kernel.getResultTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getNumElements() == 0;
+  });
+  FailureOr<LaunchShape> shape = isEmpty ? LaunchShape{0, 1, 0} : build(frame);
   if (failed(shape))
     return failure();
   body.setInsertionPointToEnd(entry);

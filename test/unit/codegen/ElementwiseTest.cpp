@@ -389,4 +389,34 @@ TEST_P(MovementTest, Gathers) {
     }
 }
 
+// The dimensions beside the one that an index looks up have strides of their own:
+// they follow each other in the result, but not in what is read.
+TEST_P(MovementTest, GathersFromStridedOperands) {
+  check(R"(
+    dispatch.kernel @k(%x: tensor<3x4x5xf32> {dispatch.strides = array<i64: 20, 1, 4>}, %i: tensor<2xi64>)
+        -> tensor<2x4x5xf32> {
+      %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<3x4x5xf32>, tensor<2xi64> -> tensor<2x4x5xf32>
+      dispatch.yield %0 : tensor<2x4x5xf32>
+    })");
+  check(R"(
+    dispatch.kernel @k(%x: tensor<8x17x3xf32>, %i: tensor<i64>) -> tensor<8x3xf32> {
+      %0 = lumen.gather %x, %i {axis = 1 : i64} : tensor<8x17x3xf32>, tensor<i64> -> tensor<8x3xf32>
+      dispatch.yield %0 : tensor<8x3xf32>
+    })");
+}
+
+// A tensor without elements is no reason to fail, whatever the root.
+TEST_P(MovementTest, AcceptsEmptyTensors) {
+  check(R"(
+    dispatch.kernel @k(%a: tensor<0x5xf32>, %b: tensor<5x3xf32>) -> tensor<0x3xf32> {
+      %0 = lumen.contract %a, %b : tensor<0x5xf32>, tensor<5x3xf32> -> tensor<0x3xf32>
+      dispatch.yield %0 : tensor<0x3xf32>
+    })");
+  check(R"(
+    dispatch.kernel @k(%a: tensor<0x4x4x2xf32>) -> tensor<0x2xf32> {
+      %0 = lumen.reduce <sum> %a [1, 2] : tensor<0x4x4x2xf32> -> tensor<0x2xf32>
+      dispatch.yield %0 : tensor<0x2xf32>
+    })");
+}
+
 } // namespace

@@ -58,6 +58,9 @@ std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
 }
 
 FailureOr<SmallVector<int64_t>> Node::constantIntegers(unsigned index, StringRef what) {
+  // An attribute of old versions that became an input is optional in the row.
+  if (!input(index))
+    return error() << what << " are missing";
   Type element = inputType(index).getElementType();
   if (!isa<IntegerType>(element))
     return error() << what << " has element type " << element << ", expected an integer type";

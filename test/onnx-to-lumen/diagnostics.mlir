@@ -26,6 +26,8 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     %2 = onnx.node "Relu"(%x, %x) {} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'axis' is "last", expected an integer}}
     %3 = onnx.node "Softmax"(%x) {axis = "last"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{pads are missing}}
+    %5 = onnx.node "Pad"(%x) {} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{axis 4 lies outside the rank 4}}
     %4 = onnx.node "Softmax"(%x) {axis = 4 : i64} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>

@@ -53,8 +53,7 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   auto collapses = [&](int64_t dim) {
     return collapsedStride(shape, product.lhsStrides, dim, rank - 1) && epilogue->collapses(dim);
   };
-  if (!collapses(rowDim))
-    return kernel.op.emitError("has rows without a stride");
+  assert(collapses(rowDim) && "one dimension always has a stride");
   while (rowDim > product.batchDims && collapses(rowDim - 1))
     --rowDim;
   ArrayRef<int64_t> batchShape = shape.take_front(product.batchDims);

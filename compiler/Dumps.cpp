@@ -19,7 +19,7 @@ llvm::Error lumen::dumpStage(ModuleOp module, StringRef folder, unsigned number,
   llvm::raw_string_ostream(file) << llvm::format("%02u-", number) << name << ".mlir";
   llvm::sys::path::append(path, file);
   llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    module->print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/true));
+    module->print(os, OpPrintingFlags().enableDebugInfo(true));
     os << '\n';
     return llvm::Error::success();
   });

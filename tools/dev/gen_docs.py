@@ -24,7 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build/bin"
 LLVM = Path("/usr/lib/llvm-22")
-BLOCK = re.compile(r"(<!-- (run|sample): (.*?) -->\n```\w*\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(<!-- (run|sample): (.*?) -->\n```\w*\n)(.*?)(^```$)",
+                   re.DOTALL | re.MULTILINE)
 
 
 def tablegen(*arguments):
@@ -37,7 +38,8 @@ def reference_pages():
     pages = {}
     for source in sorted(ROOT.glob("dialects/*/*Ops.td")):
         name = source.parent.name
-        pages[f"{name}Dialect.md"] = tablegen("-gen-dialect-doc", f"-dialect={name.lower()}", source)
+        pages[f"{name}Dialect.md"] = tablegen("-gen-dialect-doc", f"-dialect={name.lower()}",
+                                              source)
     for source in sorted(ROOT.glob("passes/*/Passes.td")):
         title = "".join(word.capitalize() for word in source.parent.name.split("-"))
         pages[f"{title}Passes.md"] = f"# Passes of passes/{source.parent.name}\n\n" + tablegen(

@@ -99,7 +99,8 @@ def print_models(rows):
     if not rows:
         return
     print("\nmodels compared with ONNX Runtime")
-    print(f"  {'model':<20} {'level':<12} {'threads':>7} {'max abs err':>12} {'max rel err':>12}  result")
+    print(f"  {'model':<20} {'level':<12} {'threads':>7} {'max abs err':>12} {'max rel err':>12}"
+          "  result")
     for row in rows:
         if row["result"] == "skipped":
             print(f"  {row['model']:<20} {row['level']:<12} {row['threads']:>7} {'':>12} {'':>12}"

@@ -1,4 +1,4 @@
-"""reject.py CASE [--keep-folder] [LUMENC FLAGS...]: compiles a bad model and shows what lumenc says.
+"""reject.py CASE [LUMENC FLAGS...]: compiles a bad model and shows what lumenc says.
 
 Fails unless lumenc refuses the model in an orderly way: an exit status of its
 own, nothing on the standard output, and no file left behind.

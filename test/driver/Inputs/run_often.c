@@ -20,8 +20,8 @@ int main(int argc, char **argv) {
   int64_t shape[8], elements = 1;
   for (int32_t i = 0; i < info->rank; ++i)
     elements *= shape[i] = info->dims[i].extent;
-  lumen_value input = lumen_tensor_value(calloc(elements, sizeof(float)), LUMEN_F32, info->rank,
-                                         shape);
+  lumen_value input =
+      lumen_tensor_value(calloc(elements, sizeof(float)), LUMEN_F32, info->rank, shape);
   lumen_value output = {0};
   long before = 0;
   for (int i = 0; i <= 100; ++i) {

@@ -33,14 +33,21 @@ from models import MODELS  # noqa: E402
 DEFAULT = ["filled-resnet50", "mobilenetv2", "filled-squeezenet", "mlp"]
 
 
+# A process's peak starts at that of the one it was forked from, so a small one is put between.
+MEASURE = """
+import resource, subprocess, sys, time
+start = time.monotonic()
+subprocess.run(sys.argv[1:], check=True)
+print(time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
 def measured(command):
     """Runs a command; returns its seconds and its peak memory in bytes."""
-    start = time.monotonic()
-    process = subprocess.Popen([str(word) for word in command])
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"{command[0]} failed")
-    return time.monotonic() - start, usage.ru_maxrss * 1024
+    result = subprocess.run([sys.executable, "-c", MEASURE, *map(str, command)],
+                            stdout=subprocess.PIPE, text=True, check=True)
+    seconds, peak = result.stdout.split()
+    return float(seconds), int(peak)
 
 
 def onnxruntime_session(path, threads):

@@ -7,6 +7,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace lumen;
@@ -58,6 +59,54 @@ static bool isWeighted(Operation *op) {
 
 namespace {
 
+/// The different values of a constant of f32; empty for other types.
+std::vector<float> valuesOf(Value constant) {
+  ConstantView view = *viewConstant(constant);
+  SmallVector<int64_t> kept;
+  for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
+    if (!view.isConstantAlong(dim))
+      kept.push_back(dim);
+  view = view.restrictedTo(kept);
+  if (!view.type.getElementType().isF32())
+    return {};
+  std::vector<float> values(view.type.getNumElements());
+  copyConstant(view, reinterpret_cast<char *>(values.data()));
+  return values;
+}
+
+/// The least and the largest magnitude in a constant, zeros aside; 1 and 1 where
+/// there is none.
+std::pair<double, double> magnitudesOf(Value constant) {
+  double least = 1, largest = 1;
+  bool isFirst = true;
+  for (float value : valuesOf(constant)) {
+    double magnitude = std::abs(value);
+    if (magnitude == 0)
+      continue;
+    least = isFirst ? magnitude : std::min(least, magnitude);
+    largest = isFirst ? magnitude : std::max(largest, magnitude);
+    isFirst = false;
+  }
+  return {least, largest};
+}
+
+/// The product of two factors may leave the normal numbers although the product of
+/// either with what it is meant for does not.
+bool hasNormalProduct(Value a, Value b) {
+  auto [leastA, largestA] = magnitudesOf(a);
+  auto [leastB, largestB] = magnitudesOf(b);
+  return leastA * leastB >= std::numeric_limits<float>::min() &&
+         largestA * largestB <= std::numeric_limits<float>::max();
+}
+
+/// Adding a large number and taking it away again rounds on purpose:
+/// `(x + 1.5*2^23) - 1.5*2^23` is the nearest integer. The sum of such constants
+/// is small where each is large; no batch normalisation has offsets like these.
+bool roundsOnPurpose(Value a, Value b) {
+  constexpr double large = 1024;
+  return magnitudesOf(a).second >= large && magnitudesOf(b).second >= large;
+}
+
 /// `(x kind c1) kind c2` is `x kind (c1 kind c2)`.
 struct MergeConstants : OpRewritePattern<BinaryOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -69,6 +118,10 @@ struct MergeConstants : OpRewritePattern<BinaryOp> {
       return failure();
     auto inner = match(outer->variable, op.getKind());
     if (!inner)
+      return failure();
+    if (op.getKind() == BinaryKind::Add && roundsOnPurpose(inner->constant, outer->constant))
+      return failure();
+    if (op.getKind() == BinaryKind::Mul && !hasNormalProduct(inner->constant, outer->constant))
       return failure();
     Value constant = combine(rewriter, op.getLoc(), op.getKind(), inner->constant, outer->constant);
     rewriter.replaceOpWithNewOp<BinaryOp>(op, op.getType(), op.getKind(), inner->variable,
@@ -151,7 +204,9 @@ struct ScaleWeights : OpRewritePattern<BinaryOp> {
   }
 };
 
-/// `x - c` is `x + -c`; `x / c` is `x * (1/c)`.
+/// `x - c` is `x + -c`; `x / c` is `x * (1/c)` where that is exact, or where the
+/// factor then meets a weight or another factor. Elsewhere it would round twice, and
+/// `floor(x / c)` may be off by one.
 struct UseAddAndMul : OpRewritePattern<BinaryOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
@@ -161,7 +216,7 @@ struct UseAddAndMul : OpRewritePattern<BinaryOp> {
     auto product = match(op, op.getKind());
     if (!product || product->constant != op.getRhs())
       return failure();
-    if (!isSub && !hasNormalReciprocals(op.getRhs()))
+    if (!isSub && !mayInvert(product->variable, op.getRhs()))
       return failure();
     auto unary = UnaryOp::create(rewriter, op.getLoc(), op.getType(),
                                  isSub ? UnaryKind::Neg : UnaryKind::Reciprocal, op.getRhs());
@@ -173,20 +228,18 @@ struct UseAddAndMul : OpRewritePattern<BinaryOp> {
   }
 
 private:
-  /// A reciprocal outside the normal numbers of f32 is not exact enough, or not
-  /// finite.
-  static bool hasNormalReciprocals(Value constant) {
-    ConstantView view = *viewConstant(constant);
-    SmallVector<int64_t> kept;
-    for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
-      if (!view.isConstantAlong(dim))
-        kept.push_back(dim);
-    view = view.restrictedTo(kept);
-    if (!view.type.getElementType().isF32())
+  static bool mayInvert(Value dividend, Value divisor) {
+    std::vector<float> values = valuesOf(divisor);
+    auto isNormal = [](float value) { return std::isnormal(1.0f / value); };
+    if (values.empty() || !llvm::all_of(values, isNormal))
       return false;
-    std::vector<float> values(view.type.getNumElements());
-    copyConstant(view, reinterpret_cast<char *>(values.data()));
-    return llvm::all_of(values, [](float value) { return std::isnormal(1.0f / value); });
+    auto isPowerOfTwo = [](float value) {
+      int exponent;
+      return std::abs(std::frexp(value, &exponent)) == 0.5f;
+    };
+    bool meetsFactor = dividend.hasOneUse() && (isWeighted(dividend.getDefiningOp()) ||
+                                                match(dividend, BinaryKind::Mul));
+    return meetsFactor || llvm::all_of(values, isPowerOfTwo);
   }
 };
 

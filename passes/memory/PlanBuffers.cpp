@@ -152,14 +152,24 @@ bool Planner::mayReuse(LaunchOp launch, unsigned input, int64_t step) {
   if (source.region != MemoryRegion::Arena || target.region != MemoryRegion::Arena || target.reuses ||
       slotOf(from).range.last != step || source.range.size != target.range.size)
     return false;
-  auto covers = [&](Value value) {
+  // Nothing of the storage may be read elsewhere than where it is written: not
+  // through this operand, and not through another view of the same bytes.
+  auto isSafe = [&](unsigned i) {
+    Value value = launch.getInputs()[i];
     const Place &place = places[value];
-    return place.offset == 0 && isContiguous(typeOf(value).getShape(), place.strides);
+    return place.offset == 0 && isContiguous(typeOf(value).getShape(), place.strides) &&
+           typeOf(value).getShape() == typeOf(result).getShape() &&
+           elementBytes(typeOf(value).getElementType()) ==
+               elementBytes(typeOf(result).getElementType()) &&
+           readsWhereItWrites(kernel, i);
   };
-  if (!covers(operand) || typeOf(operand).getShape() != typeOf(result).getShape() ||
-      elementBytes(typeOf(operand).getElementType()) != elementBytes(typeOf(result).getElementType()))
-    return false;
-  return readsWhereItWrites(kernel, input);
+  for (unsigned i = 0; i < launch.getInputs().size(); ++i) {
+    Value storage = storageOf(launch.getInputs()[i]);
+    bool isShared = i == input || &slotOf(storage) == &slotOf(from);
+    if (isShared && !isSafe(i))
+      return false;
+  }
+  return true;
 }
 
 void Planner::reuseInPlace() {

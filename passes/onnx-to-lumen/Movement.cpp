@@ -299,6 +299,8 @@ static LogicalResult gather(Node &node) {
       if (int64_t index = (*known)[i].integer; index < -size || index >= size)
         return node.error() << "index " << index << " lies outside dimension " << *axis
                             << " of size " << size;
+  if (size == 0 && llvm::none_of(node.inputShape(1), [](int64_t extent) { return extent == 0; }))
+    return node.error() << "picks from dimension " << *axis << ", which has size 0";
   SmallVector<int64_t> result(shape.take_front(*axis));
   llvm::append_range(result, node.inputShape(1));
   llvm::append_range(result, shape.drop_front(*axis + 1));

@@ -100,3 +100,31 @@ func.func @by_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = lumen.binary <div> %x, %c : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Adding a large number and taking it away again rounds to integers: it stays.
+// CHECK-LABEL: func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32>
+// CHECK: lumen.binary <add>
+// CHECK: lumen.binary <add>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = lumen.constant dense<12582912.0> : tensor<4xf32>
+  %0 = lumen.binary <add> %x, %c : tensor<4xf32>
+  %1 = lumen.binary <sub> %0, %c : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A quotient alone is not turned into a product, which rounds twice; by a power of
+// two it is, which is exact.
+// CHECK-LABEL: func.func @main(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK: lumen.binary <div>
+// CHECK: lumen.binary <mul>
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = lumen.constant dense<49.0> : tensor<4xf32>
+  %d = lumen.constant dense<8.0> : tensor<4xf32>
+  %0 = lumen.binary <div> %x, %c : tensor<4xf32>
+  %1 = lumen.binary <div> %x, %d : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

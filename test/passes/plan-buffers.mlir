@@ -80,3 +80,22 @@ func.func @main(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %4 = lumen.softmax %3 {axis = 1 : i64} : tensor<4x16xf32>
   return %4 : tensor<4x16xf32>
 }
+
+// -----
+
+// A kernel must not write over an operand that it also reads through another view:
+// here the root reads columns of what the epilogue adds.
+// CHECK: module attributes {lumen.arena_lower_bound = 512
+// CHECK: %[[A:.*]] = dispatch.buffer <arena>[0] offset [[AT:.*]] size 256
+// CHECK: %[[SLICE:.*]] = dispatch.buffer <arena>[0] offset [[AT]] size
+// CHECK: %[[B:.*]] = dispatch.buffer <arena>[0]
+// CHECK-NOT: offset [[AT]] size
+// CHECK: dispatch.launch @contract_1(%[[SLICE]], %{{.*}}, %[[A]]) outs(%[[B]])
+func.func @main(%x: tensor<4x16xf32>, %w: tensor<16x16xf32>, %v: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %0 = lumen.contract %x, %w : tensor<4x16xf32>, tensor<16x16xf32> -> tensor<4x16xf32>
+  %1 = lumen.slice %0 [0, 0] [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %2 = lumen.contract %1, %v : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %3 = lumen.binary <add> %2, %0 : tensor<4x16xf32>
+  %4 = lumen.softmax %3 {axis = 1 : i64} : tensor<4x16xf32>
+  return %4 : tensor<4x16xf32>
+}

@@ -43,7 +43,8 @@ typedef struct context {
   const lumen_abi_buffer *buffers;
   const int64_t *sizes;
   uint64_t arena_size;
-  uint64_t plan_id; /* 0: none. Differs from the last one where the plan does. */
+  uint64_t plan_id; /* 0: none. Differs from all before where the plan does. */
+  uint64_t num_plans; /* made so far: a failure must not let a number come again */
   lumen_abi_buffer *planned_buffers;
   int64_t *planned_sizes;
   int64_t *input_dims;    /* what the plan was made for */

@@ -41,7 +41,7 @@ int lumen_plan_create(context *context, lumen_status *status) {
   dims_of_signature(context);
   memcpy(context->output_bounds, context->output_dims, model->num_output_dims * sizeof(int64_t));
   if (!abi->plan) {
-    context->plan_id = 1;
+    context->plan_id = ++context->num_plans;
     return LUMEN_OK;
   }
   context->planned_buffers = lumen_allocate(abi->num_buffers * sizeof(lumen_abi_buffer));
@@ -70,7 +70,6 @@ int lumen_plan_update(context *context, const lumen_value *inputs, lumen_status 
     memcpy(context->output_dims, context->output_bounds, model->num_output_dims * sizeof(int64_t));
     return LUMEN_OK;
   }
-  uint64_t plan_id = context->plan_id;
   context->plan_id = 0; /* no plan holds if this one fails */
   uint64_t arena_size = 0;
   char message[400] = "cannot be planned for these shapes";
@@ -86,6 +85,6 @@ int lumen_plan_update(context *context, const lumen_value *inputs, lumen_status 
   context->buffers = context->planned_buffers;
   context->sizes = context->planned_sizes;
   context->arena_size = arena_size;
-  context->plan_id = plan_id + 1;
+  context->plan_id = ++context->num_plans;
   return LUMEN_OK;
 }

@@ -39,7 +39,9 @@ static bool find_symbol(const lumen_abi_model *abi, const lumen_value *inputs, u
                         int32_t *found_dim) {
   for (uint32_t i = 0; i <= input; ++i) {
     const lumen_abi_value *info = &abi->inputs[i];
-    if (info->kind != LUMEN_ABI_TENSOR || inputs[i].u.tensor.ndim != info->rank)
+    /* An input that was left out has no dimensions to agree with. */
+    if (info->kind != LUMEN_ABI_TENSOR || inputs[i].u.tensor.ndim != info->rank ||
+        !inputs[i].u.tensor.shape)
       continue;
     int32_t end = i == input ? dim : info->rank;
     for (int32_t d = 0; d < end; ++d)

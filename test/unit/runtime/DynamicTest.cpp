@@ -150,12 +150,19 @@ TEST_F(PlanTest, BeyondBound) {
   EXPECT_STREQ(status.message, "input 'a': dimension 0 ('batch') is 101, expected at most 100");
 }
 
-// A failed plan leaves the context fit for the next run.
+// A failed plan leaves the context fit for the next run, also one that needs more
+// memory than the run before the failure.
 TEST_F(PlanTest, PlanFails) {
   ASSERT_EQ(run(3, 3), LUMEN_OK);
   EXPECT_EQ(run(13, 13), LUMEN_ERROR_MODEL);
   EXPECT_STREQ(status.message, "batch: batch is 13, expected luck");
-  EXPECT_EQ(run(3, 3), LUMEN_OK);
+  for (int64_t batch : {90, 3}) {
+    ASSERT_EQ(run(batch, batch), LUMEN_OK);
+    ASSERT_EQ(out.u.tensor.shape[0], batch);
+    auto *y = static_cast<const float *>(out.u.tensor.data);
+    for (int64_t i = 0; i < batch; ++i)
+      ASSERT_EQ(y[i], a[2 * i] + a[2 * i + 1] + b[i]);
+  }
 }
 
 TEST_F(PlanTest, CallerArena) {

@@ -337,8 +337,6 @@ TEST_P(MovementTest, PadsInEveryWay) {
     for (const char *type : {"f32", "ui8"})
       for (const char *amounts :
            {"[2, 3] [1, 4] 8x26", "[0, 5] [0, 0] 5x24", "[1, -2] [0, 7] 6x24"}) {
-        llvm::SmallVector<llvm::StringRef> parts;
-        llvm::StringRef(amounts).rsplit(' ');
         auto [pads, shape] = llvm::StringRef(amounts).rsplit(' ');
         check(formatv(R"(
           dispatch.kernel @k(%x: tensor<5x19x{1}>, %v: tensor<{1}>) -> tensor<{3}x{1}> {{

@@ -1,0 +1,177 @@
+"""What the conformance tests share: models made of arrays, ONNX Runtime's
+answer, and Lumen's answer at every CPU level and thread count.
+
+A model is compiled once, at lumenc's default levels, and run once for each
+level that this CPU has and each thread count. A level that it lacks is
+reported by name, never passed over.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "models"))
+
+from compare import LEVEL_FLAGS, LEVELS, cpu_flags, output_file  # noqa: E402
+
+onnxruntime.set_default_logger_severity(4)
+
+RTOL = 1e-3
+ATOL = 1e-4  # times the largest magnitude of the output
+
+
+class Broken(Exception):
+    """lumenc or lumen-run failed: the message has its words."""
+
+
+def value_info(name, array):
+    dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return helper.make_tensor_value_info(name, dtype, array.shape)
+
+
+def make_model(nodes, inputs, constants, outputs, opset):
+    """A model of arrays by name; `outputs` may be names alone, whose types are then open."""
+    if isinstance(outputs, dict):
+        results = [value_info(name, array) for name, array in outputs.items()]
+    else:
+        results = [helper.make_empty_tensor_value_info(name) for name in outputs]
+    graph = helper.make_graph(
+        nodes, "conformance", [value_info(name, array) for name, array in inputs.items()],
+        results, [numpy_helper.from_array(array, name) for name, array in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def reference(model, inputs, names):
+    """What ONNX Runtime makes of the model as it is written, without optimising it."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    wanted = {value.name for value in session.get_inputs()}
+    feed = {name: np.asarray(array) for name, array in inputs.items() if name in wanted}
+    return dict(zip(names, (np.asarray(array) for array in session.run(list(names), feed))))
+
+
+def mismatch(actual, expected, rtol=RTOL, atol=ATOL):
+    """Where two arrays differ, in words, or None."""
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return (f"is {actual.dtype}{list(actual.shape)},"
+                f" expected {expected.dtype}{list(expected.shape)}")
+    if expected.dtype.kind == "f":
+        finite = np.abs(expected[np.isfinite(expected)])
+        largest = float(np.max(finite, initial=0))
+        agree = np.isclose(actual.astype(np.float64), expected.astype(np.float64), rtol=rtol,
+                           atol=atol * largest, equal_nan=True)
+    else:
+        agree = actual == expected
+    if np.all(agree):
+        return None
+    at = np.unravel_index(np.argmin(agree), expected.shape)
+    return (f"{np.count_nonzero(~agree)} of {agree.size} elements are wrong, the first at"
+            f" {[int(i) for i in at]}: {actual[at]}, expected {expected[at]}")
+
+
+class Configurations:
+    """Levels and thread counts to run at, and the levels that this CPU lacks."""
+
+    def __init__(self, levels, threads):
+        have = cpu_flags()
+        names = [LEVELS.get(level, level) for level in levels.split(",")]
+        self.skipped = [f"{level}: this CPU has no {sorted(LEVEL_FLAGS[level] - have)[0]}"
+                        for level in names if LEVEL_FLAGS[level] - have]
+        self.runs = [(level, count) for level in names if not LEVEL_FLAGS[level] - have
+                     for count in threads.split(",")]
+
+    def report(self):
+        for line in self.skipped:
+            print(f"skipped {line}")
+        if not self.runs:
+            sys.exit("this CPU has none of the levels")
+
+
+def call(command, **options):
+    try:
+        result = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                                errors="replace", timeout=120, **options)
+    except subprocess.TimeoutExpired as error:
+        raise Broken(f"{Path(command[0]).name} takes longer than {error.timeout} seconds")
+    if result.returncode != 0:
+        words = (result.stderr or result.stdout).strip()[-1500:]
+        raise Broken(f"{Path(command[0]).name}: exit status {result.returncode}: {words}")
+    return result
+
+
+def differences(model, inputs, expected, folder, runs):
+    """Compiles and runs a model: output name to where it differs. Raises Broken."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, artifact = folder / "model.onnx", folder / "model.so"
+    onnx.save(model, path)
+    call(["lumenc", path, "-o", artifact, "-j1"])
+    arguments = []
+    for index, (name, array) in enumerate(inputs.items()):
+        np.save(folder / f"input{index}.npy", array)
+        arguments += ["--input", f"{name}=@{folder}/input{index}.npy"]
+    found = {}
+    for level, threads in runs:
+        outputs = folder / f"{level}-{threads}"
+        call(["lumen-run", artifact, *arguments, "--threads", threads, "--save-outputs", outputs],
+             env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+        for name, array in expected.items():
+            words = mismatch(np.load(output_file(outputs, name)), array)
+            if words:
+                found.setdefault(name, f"at {level} on {threads} threads: {words}")
+    return found
+
+
+def describe(nodes, arrays):
+    """Nodes in words, one a line, each with the types of its operands."""
+    lines = []
+    for node in nodes:
+        operands = ", ".join(
+            f"{name}:{arrays[name].dtype}{list(arrays[name].shape)}" if name in arrays else name
+            for name in node.input)
+        attributes = ", ".join(f"{a.name}={helper.get_attribute_value(a)}"
+                               for a in node.attribute)
+        lines.append(f"    {', '.join(node.output)} = {node.op_type}({operands})"
+                     + (f" {{{attributes}}}" if attributes else ""))
+    return "\n".join(lines)
+
+
+def read_manifest(test):
+    """Expected differences of a test: case to reason. See manifest.txt."""
+    reasons = {}
+    for line in (Path(__file__).resolve().parent / "manifest.txt").read_text().splitlines():
+        line = line.split("#", 1)[0].strip()
+        if line:
+            name, reason = (part.strip() for part in line.split(":", 1))
+            owner, case = name.split(None, 1)
+            if owner == test:
+                reasons[case] = reason
+    return reasons
+
+
+def judge(test, failures, cases):
+    """Compares failures (case to words) with the manifest; returns the exit status.
+
+    Only `cases` were run: the manifest's other lines say nothing about this run.
+    """
+    reasons = read_manifest(test)
+    status = 0
+    for case in cases:
+        if case in failures and case in reasons:
+            print(f"expected: {case}: {reasons[case]}")
+        elif case in failures:
+            print(f"FAILED {case}: {failures[case]}")
+            status = 1
+        elif case in reasons:
+            print(f"FAILED {case}: agrees, but manifest.txt expects a difference: {reasons[case]}")
+            status = 1
+    return status

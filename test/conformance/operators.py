@@ -1,0 +1,185 @@
+"""Compares every supported operator with ONNX Runtime, case by case.
+
+operators.py [--levels LEVELS] [--threads COUNTS] [--filter REGEX] [--output DIR] [--jobs J]
+
+The rows are in operator_rows.py. Many cases share a model, each with inputs and
+outputs of its own; a model that does not compile is split, so that the case that
+is to blame is named. Where ONNX Runtime lacks an operator or one of its types,
+the reference evaluator of the onnx package answers in its place. An operator
+that `lumenc --operators` lists and no row covers fails the test.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from harness import (Broken, Configurations, call, describe, differences, judge, make_model,
+                     reference)
+from operator_rows import ROWS
+
+BATCH = 40
+
+DTYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+          "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+          "bool": np.bool_}
+
+
+def random_array(rng, shape, dtype, low, high):
+    if dtype == np.bool_:
+        return rng.integers(0, 2, shape).astype(bool)
+    if np.issubdtype(dtype, np.floating):
+        return np.asarray(rng.uniform(-1 if low is None else low, 1 if high is None else high,
+                                      shape)).astype(dtype)
+    smallest = 0 if np.issubdtype(dtype, np.unsignedinteger) else -100
+    return np.asarray(rng.integers(smallest if low is None else int(low),
+                                   101 if high is None else int(high) + 1, shape)).astype(dtype)
+
+
+OPERAND = re.compile(r"(?P<constant>=?)(?:(?P<dtype>[a-z]+\d*):)?"
+                     r"(?:\[(?P<numbers>[^\]]*)\]|(?P<shape>scalar|\d+(?:x\d+)*))"
+                     r"(?:@(?P<low>[^~]+)~(?P<high>.+))?$")
+
+
+def operand(word, rng):
+    """An operand as the rows write it: whether it is constant, and its value.
+
+    2x3          a random f32 tensor (floats in [-1, 1), integers in -100..100 or 0..100)
+    i64:2x3@0~5  of another type, in other bounds; a shape of no dimensions is `scalar`
+    [1,2]        these numbers; i64 unless a type is named; one number with a trailing
+                 dot, as in [5.], is a scalar
+    =...         the same as an initializer instead of an input
+    """
+    parts = OPERAND.match(word)
+    if not parts:
+        raise ValueError(f"no operand: {word}")
+    if parts["numbers"] is not None:
+        dtype = DTYPES[parts["dtype"] or "i64"]
+        words = [w for w in parts["numbers"].split(",") if w]
+        numbers = np.array([float(w) for w in words]).astype(dtype)
+        scalar = len(words) == 1 and words[0].endswith(".")
+        return bool(parts["constant"]), numbers.reshape(()) if scalar else numbers
+    shape = [] if parts["shape"] == "scalar" else [int(d) for d in parts["shape"].split("x")]
+    low, high = (float(parts[k]) if parts[k] else None for k in ("low", "high"))
+    dtype = DTYPES[parts["dtype"] or "f32"]
+    return bool(parts["constant"]), random_array(rng, shape, dtype, low, high)
+
+
+class Case:
+    """One row: a node with inputs, constants and expected outputs of its own names."""
+
+    def __init__(self, index, row):
+        self.op, words, self.attributes, self.opset, count = row
+        attributes = ", ".join(f"{k}={v}" for k, v in self.attributes.items())
+        self.name = f"{self.op}({words}){{{attributes}}} opset {self.opset}"
+        rng = np.random.default_rng(sum(self.name.encode()))
+        self.inputs, self.constants, names = {}, {}, []
+        for position, word in enumerate(words.split()):
+            if word == "-":
+                names.append("")
+                continue
+            constant, value = operand(word, rng)
+            names.append(f"case{index}_in{position}")
+            (self.constants if constant else self.inputs)[names[-1]] = value
+        outputs = [f"case{index}_out{i}" for i in range(count)]
+        self.node = helper.make_node(self.op, names, outputs, name=f"case{index}",
+                                     **self.attributes)
+        self.expected = self.answer(outputs)
+
+    def answer(self, outputs):
+        model = make_model([self.node], self.inputs, self.constants, outputs, self.opset)
+        try:
+            return reference(model, self.inputs, outputs)
+        except Exception:
+            # An operator or a type that ONNX Runtime lacks.
+            results = ReferenceEvaluator(model).run(outputs, self.inputs)
+            return dict(zip(outputs, (np.asarray(value) for value in results)))
+
+
+def merged(cases):
+    """One model of many cases, with its inputs and expected outputs."""
+    inputs, constants, expected = {}, {}, {}
+    for case in cases:
+        inputs.update(case.inputs)
+        constants.update(case.constants)
+        expected.update(case.expected)
+    model = make_model([case.node for case in cases], inputs, constants, expected,
+                       cases[0].opset)
+    return model, inputs, expected
+
+
+def failures_of(cases, runs, output):
+    """Case name to words, for those that fail."""
+    model, inputs, expected = merged(cases)
+    with tempfile.TemporaryDirectory(prefix="lumen-operators-") as folder:
+        try:
+            found = differences(model, inputs, expected, Path(folder), runs)
+        except Broken as error:
+            if len(cases) == 1:
+                return {cases[0].name: str(error)}
+            # Halves find few culprits in few compilations.
+            middle = len(cases) // 2
+            return {**failures_of(cases[:middle], runs, output),
+                    **failures_of(cases[middle:], runs, output)}
+    failures = {}
+    for case in cases:
+        words = [f"{name} {found[name]}" for name in case.expected if name in found]
+        if words:
+            arrays = {**case.inputs, **case.constants}
+            failures[case.name] = "; ".join(words) + "\n" + describe([case.node], arrays)
+            output.mkdir(parents=True, exist_ok=True)
+            onnx.save(merged([case])[0], output / f"{case.node.name}.onnx")
+    return failures
+
+
+def supported():
+    """Operators that lumenc lists."""
+    return {line.split()[0] for line in call(["lumenc", "--operators"]).stdout.splitlines()
+            if line.strip()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares operators with ONNX Runtime.")
+    parser.add_argument("--levels", default="v3,v4")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--filter", default="", help="only operators that match this")
+    parser.add_argument("--output", type=Path, default=Path("operators"))
+    parser.add_argument("--jobs", type=int, default=cpu_count())
+    args = parser.parse_args()
+    configurations = Configurations(args.levels, args.threads)
+    configurations.report()
+
+    cases = [Case(index, row) for index, row in enumerate(ROWS) if re.search(args.filter, row[0])]
+    by_name = {}
+    for case in cases:
+        if case.name in by_name:
+            sys.exit(f"two rows are the same: {case.name}")
+        by_name[case.name] = case
+    batches = []
+    for opset in sorted({case.opset for case in cases}):
+        same = [case for case in cases if case.opset == opset]
+        batches += [same[i:i + BATCH] for i in range(0, len(same), BATCH)]
+
+    failures = {}
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for found in pool.map(lambda b: failures_of(b, configurations.runs, args.output), batches):
+            failures.update(found)
+    status = judge("operators", failures, list(by_name))
+    missing = [] if args.filter else sorted(supported() - {case.op for case in cases})
+    for op in missing:
+        print(f"FAILED {op}: lumenc lists it and no row covers it")
+    print(f"{len(cases)} cases of {len({case.op for case in cases})} operators in"
+          f" {len(batches)} models, {len(failures)} differ; {len(configurations.runs)} runs each")
+    sys.exit(1 if missing else status)
+
+
+if __name__ == "__main__":
+    main()

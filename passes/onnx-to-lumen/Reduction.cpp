@@ -121,16 +121,18 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
 }
 
 /// The index of the extreme element, with its dimension kept as 1: the least (or
-/// last) index at which the element equals the extreme.
+/// last) index at which the element equals the extreme, or is NaN, which NumPy
+/// takes for the extreme wherever it occurs.
 static Value extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
   RankedTensorType type = Emitter::typeOf(x);
   Value best =
       emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true), type.getShape());
   RankedTensorType indexType = type.clone(emit.builder.getI64Type());
-  // Where nothing equals it (NaN), the worst index stays within the dimension.
+  Value isExtreme = emit.compare(CompareKind::Eq, x, best);
+  if (isa<FloatType>(type.getElementType()))
+    isExtreme = emit.binary(BK::Or, isExtreme, emit.unary(UK::IsNan, x));
   Value other = emit.splat(indexType, isLast ? 0.0 : double(type.getDimSize(axis) - 1));
-  Value candidates =
-      emit.select(emit.compare(CompareKind::Eq, x, best), emit.iota(indexType, axis), other);
+  Value candidates = emit.select(isExtreme, emit.iota(indexType, axis), other);
   return emit.reduce(isLast ? RK::Max : RK::Min, candidates, {axis}, /*keepDims=*/true);
 }
 

@@ -33,13 +33,15 @@ module attributes {onnx.opsets = {ai.onnx = 18 : i64}} {
 
 // -----
 
-// The index of the maximum is the least index that holds it.
+// The index of the maximum is the least index that holds it, or NaN.
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<*xi64> {onnx.name = "y"}) {
     // CHECK: lumen.reduce <max> %arg0 [1]
-    // CHECK: lumen.compare <eq> %arg0
-    // CHECK: %[[I:.*]] = lumen.select
+    // CHECK: %[[BEST:.*]] = lumen.compare <eq> %arg0
+    // CHECK: %[[NAN:.*]] = lumen.unary <isnan> %arg0
+    // CHECK: %[[THERE:.*]] = lumen.binary <or> %[[BEST]], %[[NAN]]
+    // CHECK: %[[I:.*]] = lumen.select %[[THERE]]
     // CHECK: lumen.reduce <min> %[[I]] [1] : tensor<2x3xi64> -> tensor<2xi64>
     %0 = onnx.node "ArgMax"(%x) {axis = 1 : i64, keepdims = 0 : i64} : (tensor<2x3xf32>) -> tensor<*xi64>
     onnx.return %0 : tensor<*xi64>

@@ -319,7 +319,8 @@ static LogicalResult gather(Node &node) {
 static FailureOr<int64_t> readBlock(Node &node) {
   int64_t block = node.integer("blocksize", 0);
   if (block < 1 || block > std::numeric_limits<int32_t>::max())
-    return node.error() << "attribute 'blocksize' is " << block << ", expected at least 1";
+    return node.error() << "attribute 'blocksize' is " << block << ", expected 1 to "
+                        << std::numeric_limits<int32_t>::max();
   if (node.inputType(0).getRank() != 4)
     return node.error() << "input has shape " << shapeText(node.inputShape(0))
                         << ", expected four dimensions";
@@ -368,7 +369,7 @@ static const OperatorRow rows[] = {
     {"Concat", 1, OperatorRow::kVariadic, concat},
     {"DepthToSpace", 1, 1, depthToSpace},
     {"Expand", 2, 2, expand, "constant shape"},
-    {"Gather", 2, 2, gather, "not of strings"},
+    {"Gather", 2, 2, gather, "not of strings; indices out of range are clamped"},
     {"Pad", 1, 4, pad, "constant pads; reflect and wrap by at most one period"},
     {"Slice", 1, 5, slice, "constant bounds"},
     {"SpaceToDepth", 1, 1, spaceToDepth},

@@ -97,12 +97,14 @@ FailureOr<SmallVector<int64_t>> Node::normalizeAxes(ArrayRef<int64_t> axes, int6
 }
 
 LogicalResult Node::checkSize(ArrayRef<int64_t> shape) {
-  // Bytes of the widest element type must stay addressable.
+  // Bytes of the widest element type must stay addressable, in the 47 bits that
+  // a process has; so the sizes of many tensors can be added up as well.
+  constexpr int64_t kAddressable = int64_t(1) << 47;
   int64_t bytes = 8;
   for (int64_t size : shape) {
     if (size < 0)
       return error() << "result has the negative dimension " << size;
-    if (llvm::MulOverflow(bytes, size, bytes))
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kAddressable)
       return error() << "result of shape " << shapeText(shape) << " is too large";
   }
   return success();
@@ -149,10 +151,11 @@ FailureOr<SmallVector<int64_t>> lumen::readSpatialList(Node &node, StringRef nam
   if (values->size() != count)
     return node.error() << "attribute '" << name << "' has " << values->size()
                         << " entries, expected " << count;
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
   for (int64_t value : *values)
-    if (value < least || value > std::numeric_limits<int32_t>::max())
-      return node.error() << "attribute '" << name << "' has the entry " << value
-                          << ", expected at least " << least;
+    if (value < least || value > most)
+      return node.error() << "attribute '" << name << "' has the entry " << value << ", expected "
+                          << least << " to " << most;
   return std::move(*values);
 }
 
@@ -196,7 +199,7 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<int64_
   for (int64_t size : kernel)
     if (size < 1 || size > std::numeric_limits<int32_t>::max())
       return node.error() << "kernel of shape " << shapeText(kernel) << " has the dimension "
-                          << size << ", expected at least 1";
+                          << size << ", expected 1 to " << std::numeric_limits<int32_t>::max();
   constexpr int64_t kAnyPad = std::numeric_limits<int32_t>::min();
   auto strides = readSpatialList(node, "strides", count, 1, 1);
   auto dilations = readSpatialList(node, "dilations", count, 1, 1);

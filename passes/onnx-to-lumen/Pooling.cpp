@@ -175,7 +175,8 @@ static LogicalResult lrn(Node &node) {
   double alpha = node.real("alpha", 1e-4f), beta = node.real("beta", 0.75);
   double bias = node.real("bias", 1.0);
   if (size < 1 || size > std::numeric_limits<int32_t>::max())
-    return node.error() << "attribute 'size' is " << size << ", expected at least 1";
+    return node.error() << "attribute 'size' is " << size << ", expected 1 to "
+                        << std::numeric_limits<int32_t>::max();
   if (failed(expectSpatial(node)) || failed(node.expectReal()))
     return failure();
   Emitter &emit = node.emit;

@@ -28,6 +28,12 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     %3 = onnx.node "Softmax"(%x) {axis = "last"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{pads are missing}}
     %5 = onnx.node "Pad"(%x) {} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'strides' has the entry 9223372036854775807, expected 1 to 2147483647}}
+    %6 = onnx.node "MaxPool"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 1, 9223372036854775807>} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{kernel of shape 2x4294967296 has the dimension 4294967296, expected 1 to 2147483647}}
+    %7 = onnx.node "MaxPool"(%x) {kernel_shape = array<i64: 2, 4294967296>} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'blocksize' is 4294967296, expected 1 to 2147483647}}
+    %8 = onnx.node "SpaceToDepth"(%x) {blocksize = 4294967296 : i64} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{axis 4 lies outside the rank 4}}
     %4 = onnx.node "Softmax"(%x) {axis = 4 : i64} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>

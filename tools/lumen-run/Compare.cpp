@@ -41,8 +41,10 @@ Comparison compare(TensorView actual, TensorView expected, double rtol, double a
     long double error = 0;
     if (a != b && !(std::isnan(a) && std::isnan(b)))
       error = std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : infinity;
-    long double beyond = error - (atol + rtol * (std::isfinite(b) ? std::fabs(b) : 0));
-    result.numWrong += beyond > 0;
+    // Written so that a tolerance that is no number accepts nothing but equality.
+    long double tolerance = atol + rtol * (std::isfinite(b) ? std::fabs(b) : 0);
+    result.numWrong += error != 0 && !(error <= tolerance);
+    long double beyond = error - tolerance;
     result.maxAbsError = std::max(result.maxAbsError, static_cast<double>(error));
     if (error > 0)
       result.maxRelError = std::max(

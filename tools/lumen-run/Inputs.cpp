@@ -3,13 +3,15 @@
 #include "Npy.h"
 #include "TensorProto.h"
 
+#include <optional>
+
 using namespace llvm;
 
 namespace lumen::run {
 
-namespace {
+char UsageError::ID;
 
-Error fail(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
+namespace {
 
 // splitmix64.
 uint64_t next(uint64_t &state) {
@@ -28,17 +30,18 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
     for (StringRef part : parts) {
       int64_t extent;
       if (part.getAsInteger(10, extent) || extent < 0)
-        return fail("--input " + Twine(info.name) + ": '" + text +
-                    "' is not a shape such as 1x3x224x224");
+        return usageError("--input " + Twine(info.name) + ": '" + text +
+                          "' is not a shape such as 1x3x224x224");
       shape.push_back(extent);
     }
     return shape;
   }
   for (int32_t d = 0; d < info.rank; ++d) {
     if (info.dims[d].extent < 0)
-      return fail("input '" + Twine(info.name) + "': dimension " + Twine(d) +
-                  (info.dims[d].symbol ? " ('" + Twine(info.dims[d].symbol) + "')" : Twine("")) +
-                  " is dynamic; give its shape, as in --input " + info.name + "=random:1x3");
+      return usageError(
+          "input '" + Twine(info.name) + "': dimension " + Twine(d) +
+          (info.dims[d].symbol ? " ('" + Twine(info.dims[d].symbol) + "')" : Twine("")) +
+          " is dynamic; give its shape, as in --input " + info.name + "=random:1x3");
     shape.push_back(info.dims[d].extent);
   }
   return shape;
@@ -47,7 +50,7 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
 Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
   if (info.kind != LUMEN_TENSOR || dtype == LUMEN_STRING)
-    return fail("input '" + Twine(info.name) + "': lumen-run gives tensors of numbers only");
+    return usageError("input '" + Twine(info.name) + "': lumen-run gives tensors of numbers only");
   if (text.consume_front("@")) {
     Expected<Tensor> tensor = readTensor(text);
     // .npy files have no narrower float than float16.
@@ -58,10 +61,11 @@ Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_
   }
   bool isRandom = text.consume_front("random");
   if (!isRandom && !text.consume_front("zeros"))
-    return fail("--input " + Twine(info.name) + ": '" + text +
-                "' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
+    return usageError("--input " + Twine(info.name) + ": '" + text +
+                      "' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
   if (!text.empty() && !text.consume_front(":"))
-    return fail("--input " + Twine(info.name) + ": expected ':' and a shape before '" + text + "'");
+    return usageError("--input " + Twine(info.name) + ": expected ':' and a shape before '" + text +
+                      "'");
   auto shape = resolveShape(info, text);
   if (!shape)
     return shape.takeError();
@@ -89,7 +93,7 @@ Expected<Tensor> readTensor(StringRef path) {
     return readNpy(path);
   if (path.ends_with(".pb"))
     return readTensorProto(path);
-  return fail(path + ": expected a name that ends in .npy or .pb");
+  return usageError(path + ": expected a name that ends in .npy or .pb");
 }
 
 Expected<uint32_t> splitName(StringRef argument, const lumen_value_info *values, uint32_t count,
@@ -106,29 +110,33 @@ Expected<uint32_t> splitName(StringRef argument, const lumen_value_info *values,
   if (best < count)
     return best;
   if (!argument.contains('='))
-    return fail("'" + argument + "': expected NAME=VALUE");
+    return usageError("'" + argument + "': expected NAME=VALUE");
   std::string known;
   for (uint32_t i = 0; i < count; ++i)
     known += (i ? ", '" : "'") + std::string(values[i].name) + "'";
-  return fail("'" + argument.split('=').first + "' is not an " + what +
-              " of the model, which has " + known);
+  return usageError("'" + argument.split('=').first + "' is not an " + what +
+                    " of the model, which has " + known);
 }
 
 Expected<std::vector<Tensor>> makeInputs(ArrayRef<std::string> arguments,
                                          const lumen_value_info *inputs, uint32_t count,
                                          uint64_t seed) {
-  std::vector<std::string> texts(count, "random");
+  std::vector<std::optional<std::string>> texts(count);
   for (const std::string &argument : arguments) {
     StringRef rest;
     Expected<uint32_t> index = splitName(argument, inputs, count, "input", rest);
     if (!index)
       return index.takeError();
+    if (texts[*index])
+      return usageError("--input " + argument + ": input '" + inputs[*index].name +
+                        "' is given twice");
     texts[*index] = rest.str();
   }
   std::vector<Tensor> tensors;
   for (uint32_t i = 0; i < count; ++i) {
     // Inputs differ from each other, and one does not depend on the others.
-    Expected<Tensor> tensor = makeInput(inputs[i], texts[i], seed + 1000003ull * i);
+    Expected<Tensor> tensor =
+        makeInput(inputs[i], texts[i].value_or("random"), seed + 1000003ull * i);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));

@@ -6,19 +6,33 @@
 
 namespace lumen::run {
 
+// The command line is wrong, as opposed to a file or a model.
+class UsageError : public llvm::ErrorInfo<UsageError, llvm::StringError> {
+public:
+  static char ID;
+  explicit UsageError(const llvm::Twine &message)
+      : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
+};
+
+inline llvm::Error usageError(const llvm::Twine &message) {
+  return llvm::make_error<UsageError>(message);
+}
+
 // Numbers of a fixed sequence, the same on every machine: floats in [-1, 1),
 // integers in 0..7 (as far as their type reaches), booleans.
 Tensor randomTensor(lumen_dtype dtype, llvm::ArrayRef<int64_t> shape, uint64_t seed);
 
-// Reads a file of either kind by its name's end: .npy, or .pb.
+// Reads a file of either kind by its name's end: .npy, or .pb; another end is a
+// UsageError.
 llvm::Expected<Tensor> readTensor(llvm::StringRef path);
 
 // Splits "NAME=REST" by the longest of the names that fits, which may have '='
-// in them. On failure lists them. Returns the position of the name.
+// in them. The UsageError lists them. Returns the position of the name.
 llvm::Expected<uint32_t> splitName(llvm::StringRef argument, const lumen_value_info *values,
                                    uint32_t count, const char *what, llvm::StringRef &rest);
 
-// One tensor per input of the model; what no argument names is random.
+// One tensor per input of the model; what no argument names is random. Fails with
+// a UsageError, or because of a file.
 llvm::Expected<std::vector<Tensor>> makeInputs(llvm::ArrayRef<std::string> arguments,
                                                const lumen_value_info *inputs, uint32_t count,
                                                uint64_t seed);

@@ -111,7 +111,7 @@ Expected<Tensor> readNpy(StringRef path) {
   if (!shape)
     return shape.takeError();
   uint64_t expected = numBytes(*dtype, numElements(*shape));
-  if (data.size() < expected)
+  if (data.size() != expected)
     return fail(path, "has %llu bytes of data, expected %llu",
                 static_cast<unsigned long long>(data.size()),
                 static_cast<unsigned long long>(expected));

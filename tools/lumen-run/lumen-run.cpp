@@ -1,6 +1,6 @@
 // lumen-run: runs a model that lumenc has compiled.
 //
-// Exit codes: 0 done, 1 failure, 2 wrong usage, 3 an output is not as expected.
+// Exit codes: see Options::exitCodes.
 #include "Compare.h"
 #include "Inputs.h"
 #include "Npy.h"
@@ -11,6 +11,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 using namespace llvm;
@@ -71,6 +72,9 @@ struct Options {
   cl::opt<bool> devices{"devices", cl::desc("Print the devices that could run it"),
                         cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Print one JSON object"), cl::cat(category)};
+  cl::extrahelp exitCodes{
+      "\nExit codes: 0 done; 1 a file cannot be read or written, or the model failed; 2 the\n"
+      "command line is wrong; 3 an output is not as expected\n"};
 };
 
 int fail(const Twine &message, int code = Failure) {
@@ -78,7 +82,24 @@ int fail(const Twine &message, int code = Failure) {
   return code;
 }
 
-int fail(Error error, int code = Failure) { return fail(toString(std::move(error)), code); }
+int fail(Error error) {
+  int code = error.isA<UsageError>() ? Usage : Failure;
+  return fail(toString(std::move(error)), code);
+}
+
+// What is wrong with the options by themselves.
+Error checkOptions(const Options &options) {
+  // An empty value is a script's unset variable, and never what was meant.
+  for (const cl::opt<std::string> *option : {&options.saveOutputs, &options.device})
+    if (option->getNumOccurrences() && option->getValue().empty())
+      return usageError("--" + option->ArgStr + ": expected a value, found an empty one");
+  // With a tolerance of NaN or infinity everything would be as expected.
+  for (const cl::opt<double> *option : {&options.rtol, &options.atol})
+    if (!std::isfinite(option->getValue()) || option->getValue() < 0)
+      return usageError("--" + option->ArgStr + ": expected a finite number of at least 0, found " +
+                        formatv("{0}", option->getValue()).str());
+  return Error::success();
+}
 
 // Frees in the right order whatever way main ends.
 struct Session {
@@ -132,7 +153,7 @@ public:
         makeInputs(std::vector<std::string>(options.input.begin(), options.input.end()), infos,
                    numInputs, options.seed);
     if (!tensors)
-      return fail(tensors.takeError(), Usage);
+      return fail(tensors.takeError());
     for (const Tensor &tensor : *tensors)
       inputs.push_back(lumen_tensor_value(tensor.bytes.data(), tensor.dtype,
                                           static_cast<int32_t>(tensor.shape.size()),
@@ -165,9 +186,12 @@ private:
       StringRef rest;
       Expected<uint32_t> index = splitName(option, outputInfos, numOutputs, "output", rest);
       if (!index)
-        return fail(index.takeError(), Usage);
+        return fail(index.takeError());
       if (!rest.consume_front("@"))
-        return fail("--expect " + option + ": expected NAME=@FILE", Usage);
+        return fail(usageError("--expect " + option + ": expected NAME=@FILE"));
+      if (expected[*index])
+        return fail(usageError("--expect " + option + ": output '" + outputInfos[*index].name +
+                               "' is given twice"));
       Expected<Tensor> tensor = readTensor(rest);
       if (!tensor)
         return fail(tensor.takeError());
@@ -291,6 +315,8 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](raw_ostream &out) { out << "lumen-run " LUMEN_VERSION "\n"; });
   if (!cl::ParseCommandLineOptions(argc, argv, "runs a model that lumenc has compiled\n", &errs()))
     return Usage;
+  if (Error error = checkOptions(options))
+    return fail(std::move(error));
 
   Session session;
   if (lumen_library_open(options.model.c_str(), &session.library, &session.status))

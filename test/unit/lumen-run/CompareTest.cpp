@@ -45,6 +45,13 @@ TEST(CompareTest, NotFinite) {
   EXPECT_EQ(compare(floats({3}, {1, 2, 3}), a, 1, 1e9).numWrong, 3);
 }
 
+// No tolerance that is no number makes a wrong element right.
+TEST(CompareTest, NaNTolerance) {
+  Tensor a = floats({3}, {1, 2, NAN}), b = floats({3}, {1, 3, NAN});
+  EXPECT_EQ(compare(a, b, NAN, 0).numWrong, 1);
+  EXPECT_EQ(compare(a, b, 0, NAN).numWrong, 1);
+}
+
 TEST(CompareTest, ShapeAndType) {
   EXPECT_EQ(compare(floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2}), 1, 1).mismatch,
             "shape is [2x1], expected [1x2]");

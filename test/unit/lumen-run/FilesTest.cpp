@@ -96,6 +96,9 @@ TEST_F(FilesTest, BrokenNpy) {
       error(readNpy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234"))),
       path + ": has 4 bytes of data, expected 8");
   EXPECT_EQ(
+      error(readNpy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "12345"))),
+      path + ": has 5 bytes of data, expected 4");
+  EXPECT_EQ(
       error(readNpy(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234"))),
       path + ": has elements of type '>f4', expected little-endian numbers or booleans");
   EXPECT_EQ(error(readNpy(npy("{'descr': '<f4', 'shape': (99999999999, 99999999999), }", ""))),

@@ -66,6 +66,22 @@ TEST(InputsTest, Mistakes) {
             "--input a: 'ones' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
   EXPECT_EQ(error(makeInputs({"a=@x.txt"}, infos, 2, 1)),
             "x.txt: expected a name that ends in .npy or .pb");
+  EXPECT_EQ(error(makeInputs({"a=zeros", "a=random"}, infos, 2, 1)),
+            "--input a=random: input 'a' is given twice");
+  EXPECT_EQ(error(makeInputs({"a="}, infos, 2, 1)),
+            "--input a: '' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
+}
+
+// A wrong command line is told from a file that cannot be read.
+TEST(InputsTest, KindOfMistake) {
+  for (auto [argument, isUsage] : {std::pair("c=zeros", true), std::pair("a=@x.txt", true),
+                                   std::pair("a=@nowhere.npy", false)}) {
+    auto tensors = makeInputs({argument}, infos, 2, 1);
+    ASSERT_FALSE(static_cast<bool>(tensors));
+    llvm::Error error = tensors.takeError();
+    EXPECT_EQ(error.isA<UsageError>(), isUsage) << argument;
+    consumeError(std::move(error));
+  }
 }
 
 } // namespace

@@ -37,6 +37,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #endif
 
 #ifdef __cplusplus
@@ -57,7 +58,8 @@ typedef enum lumen_code {
   LUMEN_ERROR_OUT_OF_MEMORY = 5,
   LUMEN_ERROR_IO = 6,     /* a file could not be read */
   LUMEN_ERROR_DEVICE = 7, /* a device failed, or none fits */
-  LUMEN_ERROR_MODEL = 8   /* the model itself gave up, for example an index out of range */
+  LUMEN_ERROR_MODEL = 8   /* the model itself gave up (indices out of range do not count:
+                             Gather and its like clamp them to the nearest element) */
 } lumen_code;
 
 typedef struct lumen_status {
@@ -409,11 +411,50 @@ static inline int lumen_detail_fail(lumen_status *status, int code, const char *
   return code;
 }
 
+/* The loader maps what the headers of a file promise, and touching what a cut file
+ * lacks would end the process with SIGBUS; and it waits for the writer of a FIFO.
+ * All else is the loader's to tell. */
+static inline int lumen_detail_check_file(const char *path, lumen_status *status) {
+  struct stat info;
+  if (stat(path, &info) != 0)
+    return LUMEN_OK;
+  if (!S_ISREG(info.st_mode))
+    return lumen_detail_fail(status, LUMEN_ERROR_IO, path,
+                             S_ISDIR(info.st_mode)
+                                 ? "is a folder, expected a file made by lumenc"
+                                 : "is no regular file, expected one made by lumenc");
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return LUMEN_OK;
+  ElfW(Ehdr) header;
+  uint64_t needed = 0;
+  if (fread(&header, sizeof(header), 1, file) == 1 &&
+      memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
+      fseek(file, (long)header.e_phoff, SEEK_SET) == 0) {
+    needed = header.e_phoff + (uint64_t)header.e_phnum * sizeof(ElfW(Phdr));
+    ElfW(Phdr) segment;
+    for (unsigned i = 0; i < header.e_phnum && fread(&segment, sizeof(segment), 1, file) == 1; ++i)
+      if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > needed)
+        needed = segment.p_offset + segment.p_filesz;
+  }
+  fclose(file);
+  if (needed <= (uint64_t)info.st_size)
+    return LUMEN_OK;
+  char message[100];
+  snprintf(message, sizeof(message), "is cut short: has %llu bytes, expected at least %llu",
+           (unsigned long long)info.st_size, (unsigned long long)needed);
+  return lumen_detail_fail(status, LUMEN_ERROR_IO, path, message);
+}
+
 /* Loads an artifact. A renamed file is found too: its own name is inside. */
 static inline int lumen_library_open(const char *path, lumen_library *library,
                                      lumen_status *status) {
   typedef const lumen_module *(*module_fn)(void);
   library->module = NULL;
+  library->handle = NULL;
+  int code = lumen_detail_check_file(path, status);
+  if (code)
+    return code;
   /* A bare name would be searched for in the system's library folders. */
   char buffer[4096];
   if (!strchr(path, '/') && (size_t)snprintf(buffer, sizeof(buffer), "./%s", path) < sizeof(buffer))

@@ -6,6 +6,7 @@
 #include "compiler/KernelCompilation.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Tables.h"
+#include "compiler/link/Files.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,6 +19,43 @@
 using namespace mlir;
 using namespace lumen;
 
+/// Makes the target that the options name; returns what is wrong with it.
+static std::string selectTarget(const CompileOptions &options, std::unique_ptr<Target> &target) {
+  StringRef text = options.target;
+  auto [name, levels] = text.split(':');
+  target = createTarget(name);
+  if (!target)
+    return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", "))
+        .str();
+  if (levels.empty() && text.contains(':'))
+    return ("target '" + text + "' has no level after ':'").str();
+  std::string error;
+  if (!target->selectLevels(levels, error))
+    return error;
+  return "";
+}
+
+/// The forms that are one text, as opposed to an artifact with its headers.
+static bool isText(StringRef emit) { return emit == "llvm" || emit == "asm" || findStage(emit); }
+
+/// The first name of the model that has a letter or digit: the output's, the
+/// input's, or one that fits any.
+static std::string modelName(const CompileOptions &options) {
+  StringRef output = llvm::sys::path::stem(options.output);
+  // The prefix of a static library belongs to the file, not to the model.
+  if (options.emit == "lib")
+    output.consume_front("lib");
+  if (!options.name.empty())
+    output = options.name;
+  for (StringRef name : {output, llvm::sys::path::stem(options.input)}) {
+    llvm::Expected<std::string> sanitized = link::sanitizeName(name);
+    if (sanitized)
+      return *sanitized;
+    llvm::consumeError(sanitized.takeError());
+  }
+  return "model";
+}
+
 namespace {
 
 /// One compilation, step by step. Every step returns false after it reported an
@@ -25,8 +63,8 @@ namespace {
 class Compilation {
 public:
   Compilation(const CompileOptions &options, Diagnostics &diagnostics, CompileReport &report)
-      : options(options), diagnostics(diagnostics), report(report), pool(llvm::hardware_concurrency(options.jobs)),
-        context(MLIRContext::Threading::DISABLED) {
+      : options(options), diagnostics(diagnostics), report(report),
+        pool(llvm::hardware_concurrency(options.jobs)), context(MLIRContext::Threading::DISABLED) {
     // One pool for passes and code generation: `jobs` bounds all threads.
     if (pool.getMaxConcurrency() > 1)
       context.setThreadPool(pool);
@@ -36,7 +74,9 @@ public:
   bool run();
 
 private:
-  bool checkOptions();
+  bool runStages();
+  bool prepare();
+  bool claimOutputs();
   bool step(StringRef name, llvm::function_ref<bool()> body);
   bool import();
   bool runStage(const Stage &stage, unsigned number);
@@ -47,6 +87,7 @@ private:
     diagnostics.error(text);
     return false;
   }
+  bool check(llvm::Error e) { return !e || error(llvm::toString(std::move(e))); }
 
   const CompileOptions &options;
   Diagnostics &diagnostics;
@@ -57,43 +98,26 @@ private:
   std::unique_ptr<Target> target;
   std::string name;
   KernelCode code;
+  link::OutputFiles outputs;
   unsigned stepNumber = 0;
 };
 
-bool Compilation::checkOptions() {
-  auto [targetName, levels] = StringRef(options.target).split(':');
-  target = createTarget(targetName);
-  if (!target)
-    return error("unknown target '" + targetName + "', expected one of: " +
-                 llvm::join(targetNames(), ", "));
-  std::string levelError;
-  if (!target->selectLevels(levels, levelError))
-    return error(levelError);
+bool Compilation::prepare() {
+  if (std::string wrong = checkOptions(options); !wrong.empty())
+    return error(wrong);
+  selectTarget(options, target);
   target->prepare(context);
+  name = modelName(options);
+  return check(outputs.protect(options.input, "the model")) && claimOutputs();
+}
 
-  bool isKnownForm = llvm::is_contained({"so", "obj", "lib", "llvm", "asm"}, options.emit);
-  if (!isKnownForm && !findStage(options.emit)) {
-    std::string known = "so, obj, lib, llvm, asm";
-    for (const Stage &stage : stages())
-      known += ", " + stage.name.str();
-    return error("unknown form '" + options.emit + "' for --emit, expected one of: " + known);
-  }
-  if (!options.stopAfter.empty() && !findStage(options.stopAfter)) {
-    std::string known = llvm::join(
-        llvm::map_range(stages(), [](const Stage &stage) { return stage.name.str(); }), ", ");
-    return error("unknown stage '" + options.stopAfter + "', expected one of: " + known);
-  }
-  StringRef stem = options.name.empty() ? llvm::sys::path::stem(options.output) : StringRef(options.name);
-  // The prefix of a static library belongs to the file, not to the model.
-  if (options.name.empty() && options.emit == "lib")
-    stem.consume_front("lib");
-  if (stem.empty())
-    stem = llvm::sys::path::stem(options.input);
-  auto sanitized = link::sanitizeName(stem);
-  if (!sanitized)
-    return error(llvm::toString(sanitized.takeError()));
-  name = *sanitized;
-  return true;
+bool Compilation::claimOutputs() {
+  if (options.checkOnly || (!options.stopAfter.empty() && !findStage(options.emit)))
+    return true; // nothing is written
+  if (isText(options.emit))
+    return check(outputs.claimText(options.output));
+  return check(outputs.claim(options.output)) &&
+         (options.memoryReport.empty() || check(outputs.claimText(options.memoryReport)));
 }
 
 bool Compilation::step(StringRef stepName, llvm::function_ref<bool()> body) {
@@ -109,7 +133,15 @@ bool Compilation::step(StringRef stepName, llvm::function_ref<bool()> body) {
 
 bool Compilation::import() {
   module = importOnnx(context, options.input, options.import, diagnostics);
-  return module && !diagnostics.failed();
+  if (!module || diagnostics.failed())
+    return false;
+  // External data is known now.
+  const BlobTable &blobs = context.getLoadedDialect<LumenDialect>()->getBlobs();
+  for (uint64_t id = 0; id < blobs.size(); ++id)
+    if (StringRef path = blobs.path(id); !path.empty())
+      if (!check(outputs.protect(path, "data of the model")))
+        return false;
+  return true;
 }
 
 bool Compilation::runStage(const Stage &stage, unsigned number) {
@@ -128,9 +160,7 @@ bool Compilation::runStage(const Stage &stage, unsigned number) {
   }
   if (options.dumpStages.empty())
     return true;
-  if (llvm::Error e = dumpStage(*module, options.dumpStages, number, stage.name))
-    return error(llvm::toString(std::move(e)));
-  return true;
+  return check(dumpStage(*module, options.dumpStages, number, stage.name, outputs));
 }
 
 bool Compilation::generateCode(CodeForm form) {
@@ -168,27 +198,17 @@ bool Compilation::link() {
                                              : link::Emit::SharedObject;
   linkOptions.weightsInFile = options.weightsInFile;
   linkOptions.threads = options.jobs;
-  if (llvm::Error e = link::linkModel(tables, objects, weights, linkOptions))
-    return error(llvm::toString(std::move(e)));
-  if (options.memoryReport.empty())
-    return true;
-  return writeText(options.memoryReport,
-                   [&](raw_ostream &os) { writeMemoryReport(*module, tables, os); });
+  return (options.memoryReport.empty() ||
+          writeText(options.memoryReport,
+                    [&](raw_ostream &os) { writeMemoryReport(*module, tables, os); })) &&
+         check(link::linkModel(tables, objects, weights, linkOptions, outputs));
 }
 
 bool Compilation::writeText(StringRef path, llvm::function_ref<void(raw_ostream &)> write) {
-  llvm::Error e = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    write(os);
-    return llvm::Error::success();
-  });
-  if (e)
-    return error("cannot write " + path + ": " + llvm::toString(std::move(e)));
-  return true;
+  return check(outputs.addText(path, write));
 }
 
-bool Compilation::run() {
-  if (!checkOptions())
-    return false;
+bool Compilation::runStages() {
   for (auto [number, stage] : llvm::enumerate(stages())) {
     if (!step(stage.name, [&, number = number, &stage = stage] { return runStage(stage, number); }))
       return false;
@@ -200,7 +220,7 @@ bool Compilation::run() {
   }
   if (options.checkOnly)
     return true;
-  if (options.emit == "llvm" || options.emit == "asm") {
+  if (isText(options.emit)) {
     CodeForm form = options.emit == "llvm" ? CodeForm::LLVM : CodeForm::Assembly;
     return step("codegen", [&] { return generateCode(form); }) &&
            writeText(options.output, [&](raw_ostream &os) {
@@ -212,8 +232,34 @@ bool Compilation::run() {
          step("link", [&] { return link(); });
 }
 
+bool Compilation::run() { return prepare() && runStages() && check(outputs.keep()); }
+
 } // namespace
 
-bool lumen::compile(const CompileOptions &options, Diagnostics &diagnostics, CompileReport &report) {
+std::string lumen::checkOptions(const CompileOptions &options) {
+  std::unique_ptr<Target> target;
+  if (std::string wrong = selectTarget(options, target); !wrong.empty())
+    return wrong;
+  auto stageNames = [] {
+    return llvm::join(
+        llvm::map_range(stages(), [](const Stage &stage) { return stage.name.str(); }), ", ");
+  };
+  bool isArtifact = llvm::is_contained({"so", "obj", "lib"}, options.emit);
+  if (!isArtifact && !isText(options.emit))
+    return "unknown form '" + options.emit +
+           "' for --emit, expected one of: so, obj, lib, llvm, asm, " + stageNames();
+  if (isArtifact && options.output == "-")
+    return "standard output takes texts only, not --emit=" + options.emit;
+  if (!options.stopAfter.empty() && !findStage(options.stopAfter))
+    return "unknown stage '" + options.stopAfter +
+           "' for --stop-after, expected one of: " + stageNames();
+  if (!options.name.empty())
+    if (llvm::Error error = link::sanitizeName(options.name).takeError())
+      return llvm::toString(std::move(error));
+  return "";
+}
+
+bool lumen::compile(const CompileOptions &options, Diagnostics &diagnostics,
+                    CompileReport &report) {
   return Compilation(options, diagnostics, report).run();
 }

@@ -18,7 +18,7 @@ namespace lumen {
 struct CompileOptions {
   std::string input;  ///< path of the ONNX file
   std::string output; ///< path of the artifact; its header goes beside it
-  std::string name;   ///< of the model; empty: the output's stem
+  std::string name;   ///< of the model; empty: the output's stem, else the input's
   /// so, obj, lib, llvm, asm, or the name of a stage (see Pipeline.h).
   std::string emit = "so";
   std::string target = "cpu"; ///< NAME[:LEVEL+LEVEL|:native]
@@ -26,10 +26,10 @@ struct CompileOptions {
   int optLevel = 3;
   unsigned jobs = 0; ///< threads of the compiler; 0: one per core
   bool weightsInFile = false;
-  bool checkOnly = false;    ///< all stages, but no code and no file
-  std::string stopAfter;     ///< a stage; nothing after it runs
-  std::string memoryReport;  ///< path of a JSON file, or empty
-  std::string dumpStages;    ///< a folder for one numbered dump per stage, or empty
+  bool checkOnly = false;   ///< all stages, but no code and no file
+  std::string stopAfter;    ///< a stage; nothing after it runs
+  std::string memoryReport; ///< path of a JSON file, or empty
+  std::string dumpStages;   ///< a folder for one numbered dump per stage, or empty
   /// Called when a step begins: its name, its number from 0, the number of steps.
   std::function<void(llvm::StringRef, unsigned, unsigned)> progress;
 };
@@ -46,6 +46,10 @@ struct CompileReport {
   uint64_t weightsBytes = 0;
   uint64_t arenaBytes = 0, arenaLowerBound = 0, bytesWithoutSharing = 0;
 };
+
+/// What is wrong with `options`, whatever the model is; empty if nothing. A tool
+/// asks this first, to tell wrong usage from a model that does not compile.
+std::string checkOptions(const CompileOptions &options);
 
 /// Compiles a model. Returns false after an error; then `diagnostics` says what
 /// was wrong and no output was written. Thread-safe.

@@ -2,6 +2,8 @@
 
 #include "compiler/Dumps.h"
 
+#include "compiler/link/Files.h"
+
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -11,17 +13,43 @@
 using namespace mlir;
 using namespace lumen;
 
-llvm::Error lumen::dumpStage(ModuleOp module, StringRef folder, unsigned number, StringRef name) {
+/// Dumps appear at once: they show how far a failed compilation came.
+static llvm::Error writeNow(StringRef path, const link::OutputFiles &others,
+                            llvm::function_ref<void(raw_ostream &)> write) {
+  if (llvm::Error error = others.check(path))
+    return error;
+  auto file = link::PendingFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = file->write([&](llvm::raw_fd_ostream &os) { write(os); }))
+    return error;
+  return file->keep();
+}
+
+static void printBlobs(const BlobTable &blobs, raw_ostream &os) {
+  auto number = [&](uint64_t value) {
+    char bytes[8];
+    llvm::support::endian::write64le(bytes, value);
+    os.write(bytes, sizeof bytes);
+  };
+  number(blobs.size());
+  for (uint64_t id = 0; id < blobs.size(); ++id)
+    number(blobs.entry(id).size());
+  for (uint64_t id = 0; id < blobs.size(); ++id)
+    os.write(blobs.entry(id).data(), blobs.entry(id).size());
+}
+
+llvm::Error lumen::dumpStage(ModuleOp module, StringRef folder, unsigned number, StringRef name,
+                             const link::OutputFiles &others) {
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return llvm::createStringError(code, "cannot create " + folder + ": " + code.message());
   llvm::SmallString<128> path(folder);
   std::string file;
   llvm::raw_string_ostream(file) << llvm::format("%02u-", number) << name << ".mlir";
   llvm::sys::path::append(path, file);
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
+  llvm::Error error = writeNow(path, others, [&](raw_ostream &os) {
     module->print(os, OpPrintingFlags().enableDebugInfo(true));
     os << '\n';
-    return llvm::Error::success();
   });
   if (error)
     return error;
@@ -30,23 +58,7 @@ llvm::Error lumen::dumpStage(ModuleOp module, StringRef folder, unsigned number,
     return llvm::Error::success();
   llvm::sys::path::remove_filename(path);
   llvm::sys::path::append(path, "blobs.bin");
-  return writeBlobs(blobs, path);
-}
-
-llvm::Error lumen::writeBlobs(const BlobTable &blobs, StringRef path) {
-  return llvm::writeToOutput(path, [&](raw_ostream &os) {
-    auto number = [&](uint64_t value) {
-      char bytes[8];
-      llvm::support::endian::write64le(bytes, value);
-      os.write(bytes, sizeof bytes);
-    };
-    number(blobs.size());
-    for (uint64_t id = 0; id < blobs.size(); ++id)
-      number(blobs.entry(id).size());
-    for (uint64_t id = 0; id < blobs.size(); ++id)
-      os.write(blobs.entry(id).data(), blobs.entry(id).size());
-    return llvm::Error::success();
-  });
+  return writeNow(path, others, [&](raw_ostream &os) { printBlobs(blobs, os); });
 }
 
 llvm::Error lumen::readBlobs(BlobTable &blobs, StringRef path) {
@@ -55,8 +67,8 @@ llvm::Error lumen::readBlobs(BlobTable &blobs, StringRef path) {
   };
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
-    return llvm::createStringError(file.getError(), "cannot read " + path + ": " +
-                                                        file.getError().message());
+    return llvm::createStringError(file.getError(),
+                                   "cannot read " + path + ": " + file.getError().message());
   StringRef data = (*file)->getBuffer();
   auto take = [&](uint64_t size) {
     StringRef part = data.take_front(size);

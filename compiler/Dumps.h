@@ -14,15 +14,17 @@
 
 namespace lumen {
 
-/// Writes `folder`/NN-name.mlir, and the constants.
+namespace link {
+class OutputFiles;
+}
+
+/// Writes `folder`/NN-name.mlir, and all entries of the BlobTable: their number,
+/// their sizes (64-bit little-endian), and their bytes. Replaces no file that is
+/// read, and none of the `others` that are written.
 llvm::Error dumpStage(mlir::ModuleOp module, llvm::StringRef folder, unsigned number,
-                      llvm::StringRef name);
+                      llvm::StringRef name, const link::OutputFiles &others);
 
-/// Writes all entries of `blobs`: their number, their sizes (64-bit
-/// little-endian), and their bytes.
-llvm::Error writeBlobs(const BlobTable &blobs, llvm::StringRef path);
-
-/// Adds the entries of such a file to `blobs`, which is empty.
+/// Adds the entries of such a file of constants to `blobs`, which is empty.
 llvm::Error readBlobs(BlobTable &blobs, llvm::StringRef path);
 
 } // namespace lumen

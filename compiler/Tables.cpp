@@ -17,13 +17,20 @@ static lumen_abi_dtype dtypeOf(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
-    case 1: return LUMEN_ABI_BOOL;
-    case 2: return isUnsigned ? LUMEN_ABI_U2 : LUMEN_ABI_I2;
-    case 4: return isUnsigned ? LUMEN_ABI_U4 : LUMEN_ABI_I4;
-    case 8: return isUnsigned ? LUMEN_ABI_U8 : LUMEN_ABI_I8;
-    case 16: return isUnsigned ? LUMEN_ABI_U16 : LUMEN_ABI_I16;
-    case 32: return isUnsigned ? LUMEN_ABI_U32 : LUMEN_ABI_I32;
-    default: return isUnsigned ? LUMEN_ABI_U64 : LUMEN_ABI_I64;
+    case 1:
+      return LUMEN_ABI_BOOL;
+    case 2:
+      return isUnsigned ? LUMEN_ABI_U2 : LUMEN_ABI_I2;
+    case 4:
+      return isUnsigned ? LUMEN_ABI_U4 : LUMEN_ABI_I4;
+    case 8:
+      return isUnsigned ? LUMEN_ABI_U8 : LUMEN_ABI_I8;
+    case 16:
+      return isUnsigned ? LUMEN_ABI_U16 : LUMEN_ABI_I16;
+    case 32:
+      return isUnsigned ? LUMEN_ABI_U32 : LUMEN_ABI_I32;
+    default:
+      return isUnsigned ? LUMEN_ABI_U64 : LUMEN_ABI_I64;
     }
   }
   return llvm::TypeSwitch<Type, lumen_abi_dtype>(type)
@@ -115,7 +122,8 @@ link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Targ
                                            "output" + std::to_string(i)));
 
   for (const Level &level : target.getLevels())
-    tables.levels.push_back({level.name, static_cast<lumen_abi_target>(level.target), level.features});
+    tables.levels.push_back(
+        {level.name, static_cast<lumen_abi_target>(level.target), level.features});
 
   llvm::StringMap<uint32_t> kernelIndex;
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
@@ -141,10 +149,9 @@ link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Targ
   for (Operation &op : main.getBody().front()) {
     if (auto buffer = dyn_cast<BufferOp>(op)) {
       bufferIndex[buffer] = tables.buffers.size();
-      tables.buffers.push_back({static_cast<uint32_t>(buffer.getRegion()),
-                                static_cast<uint32_t>(buffer.getIndex()),
-                                static_cast<uint64_t>(buffer.getOffset()),
-                                static_cast<uint64_t>(buffer.getSize())});
+      tables.buffers.push_back(
+          {static_cast<uint32_t>(buffer.getRegion()), static_cast<uint32_t>(buffer.getIndex()),
+           static_cast<uint64_t>(buffer.getOffset()), static_cast<uint64_t>(buffer.getSize())});
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
       link::Launch entry;
       entry.kernel = kernelIndex.lookup(launch.getKernel());
@@ -164,16 +171,16 @@ link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Targ
   return tables;
 }
 
-link::Weights lumen::buildWeights(ModuleOp module,
-                                  std::vector<SmallVector<char, 0>> &storage) {
+link::Weights lumen::buildWeights(ModuleOp module, std::vector<SmallVector<char, 0>> &storage) {
   BlobTable &blobs = module.getContext()->getLoadedDialect<LumenDialect>()->getBlobs();
   link::Weights weights;
   auto table = WeightTable::fromAttribute(module->getAttr("lumen.weights"));
   storage.resize(table.size());
   for (auto [i, weight] : llvm::enumerate(table)) {
-    ArrayRef<char> bytes = constantBytes(weight.value, blobs, storage[i]);
-    weights.pieces.push_back({static_cast<uint64_t>(weight.offset), bytes});
-    weights.size = weight.offset + bytes.size();
+    auto [bytes, count] = constantBytes(weight.value, blobs, storage[i]);
+    weights.pieces.push_back(
+        {static_cast<uint64_t>(weight.offset), bytes, static_cast<uint64_t>(count)});
+    weights.size = weight.offset + weights.pieces.back().size();
   }
   return weights;
 }

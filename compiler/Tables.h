@@ -12,10 +12,9 @@ namespace lumen {
 link::ModelTables buildTables(mlir::ModuleOp module, llvm::StringRef name, const Target &target,
                               const KernelCode &code);
 
-/// The constants of `module`. Bytes that lie nowhere in memory yet (splats) are
-/// made in `storage`, which must outlive the result.
-link::Weights buildWeights(mlir::ModuleOp module,
-                           std::vector<llvm::SmallVector<char, 0>> &storage);
+/// The constants of `module`. Bytes that lie nowhere in memory yet (small
+/// constants) are made in `storage`, which must outlive the result.
+link::Weights buildWeights(mlir::ModuleOp module, std::vector<llvm::SmallVector<char, 0>> &storage);
 
 /// Writes --memory-report: every buffer of the arena with its live range, the
 /// totals, and the scratch of each kernel.

@@ -43,5 +43,6 @@ config.substitutions += [
     ("%cmake", shutil.which("cmake")),
     ("%source_dir", config.lumen_source_dir),
     ("%binary_dir", config.lumen_binary_dir),
+    ("%exit_code", f"{config.python} {config.test_source_root}/runtime/Inputs/exit_code.py"),
     ("%models", os.path.join(config.test_source_root, "models")),
 ]

@@ -118,22 +118,20 @@ bool CpuTarget::selectLevels(StringRef text, std::string &error) {
   if (text.empty())
     return true;
   std::vector<StringRef> wanted;
-  if (text == "native") {
-    auto best = llvm::find_if(levelNames(), hostSupports);
-    if (best == levelNames().end()) {
-      error = "this machine's CPU is below the lowest level, " + levelNames().back().str();
-      return false;
-    }
-    wanted.push_back(*best);
-  } else {
-    for (StringRef name : llvm::split(text, '+')) {
-      if (!capabilitiesOf(name)) {
-        error = "unknown CPU level '" + name.str() + "', expected native, " +
-                llvm::join(levelNames(), ", ");
+  for (StringRef name : llvm::split(text, '+')) {
+    if (name == "native") {
+      auto best = llvm::find_if(levelNames(), hostSupports);
+      if (best == levelNames().end()) {
+        error = "this machine's CPU is below the lowest level, " + levelNames().back().str();
         return false;
       }
-      wanted.push_back(name);
+      name = *best;
+    } else if (!capabilitiesOf(name)) {
+      error = "unknown CPU level '" + name.str() + "', expected native, " +
+              llvm::join(levelNames(), ", ");
+      return false;
     }
+    wanted.push_back(name);
   }
   levels.clear();
   for (const LevelRow &row : kLevels)

@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA1.h"
@@ -44,14 +46,16 @@ namespace {
 class Link {
 public:
   Link(const ModelTables &tables, ArrayRef<MemoryBufferRef> objects, const Weights &weights,
-       const LinkOptions &options)
-      : tables(tables), objects(objects), weights(weights), options(options) {}
+       const LinkOptions &options, OutputFiles &outputs)
+      : tables(tables), objects(objects), weights(weights), options(options), outputs(outputs) {}
 
   Error run();
 
 private:
   bool weightsInside() const { return weights.size && !options.weightsInFile; }
   std::string beside(const Twine &fileName) const;
+  /// Fails where the weights do not fit onto the disk, before writing gigabytes.
+  Error checkSpace() const;
 
   /// A file for the linker to read, beside the output.
   Expected<std::string> input(StringRef contents);
@@ -70,11 +74,11 @@ private:
   ArrayRef<MemoryBufferRef> objects;
   const Weights &weights;
   const LinkOptions &options;
+  OutputFiles &outputs;
 
   std::string objectsArchive, runtimeArchive, builtinsArchive; // paths
   std::string buildId;
   std::deque<PendingFile> inputs;
-  std::vector<PendingFile> outputs; // in order of appearance, the artifact last
 };
 
 } // namespace
@@ -83,6 +87,48 @@ std::string Link::beside(const Twine &fileName) const {
   SmallString<128> path = sys::path::parent_path(options.output);
   sys::path::append(path, fileName);
   return path.str().str();
+}
+
+/// "4.4 TB"
+static std::string sizeText(uint64_t bytes) {
+  static constexpr const char *units[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double value = double(bytes);
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(units); ++unit)
+    value /= 1000;
+  return formatv(unit ? "{0:f1} {1}" : "{0:f0} {1}", value, units[unit]);
+}
+
+Error Link::checkSpace() const {
+  uint64_t needed = 0;
+  for (const Weights::Piece &piece : weights.pieces)
+    needed += piece.size();
+  std::string folder = beside("");
+  if (folder.empty())
+    folder = ".";
+  ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder);
+  if (!space || needed <= space->available)
+    return Error::success(); // where the system does not tell, writing will
+  return cannotWrite(options.output,
+                     createStringError("weights need " + sizeText(needed) +
+                                       ", the file system of '" + folder + "' has " +
+                                       sizeText(space->available) + " free"));
+}
+
+/// Tells files of weights apart: by the source, by what lies where, and by how
+/// each constant begins, since flags may change constants in place. Hashing all
+/// of them would cost more than writing them.
+static std::string weightsId(const ModelTables &tables, const Weights &weights) {
+  constexpr size_t kBeginning = 4096;
+  BLAKE3 hash;
+  hash.update(tables.sourceHash);
+  for (const Weights::Piece &piece : weights.pieces) {
+    uint64_t numbers[] = {piece.offset, piece.bytes.size(), piece.count};
+    hash.update(StringRef(reinterpret_cast<const char *>(numbers), sizeof(numbers)));
+    ArrayRef<char> beginning = piece.bytes.take_front(kBeginning);
+    hash.update(StringRef(beginning.data(), beginning.size()));
+  }
+  return toHex(hash.final<sizeof(lumen_abi_weights_header::id) / 2>(), /*LowerCase=*/true);
 }
 
 Expected<std::string> Link::input(StringRef contents) {
@@ -96,12 +142,14 @@ Expected<std::string> Link::input(StringRef contents) {
 }
 
 Error Link::addOutput(const std::string &path, function_ref<void(raw_fd_ostream &)> fill) {
+  if (Error error = outputs.claim(path))
+    return error;
   Expected<PendingFile> file = PendingFile::create(path);
   if (!file)
     return file.takeError();
   if (Error error = file->write(fill))
     return error;
-  outputs.push_back(std::move(*file));
+  outputs.add(std::move(*file));
   return Error::success();
 }
 
@@ -282,8 +330,12 @@ Error Link::run() {
   place.size = weights.size;
   if (weightsInside())
     place.symbol = "lumen_weights";
-  else if (weights.size)
+  else if (weights.size) {
     place.file = tables.name + ".weights";
+    place.id = weightsId(tables, weights);
+  }
+  if (Error error = checkSpace())
+    return error;
 
   Expected<PendingFile> artifact = PendingFile::create(options.output);
   if (!artifact)
@@ -293,22 +345,30 @@ Error Link::run() {
   if (Error error = linkArtifact(*artifact))
     return error;
   if (!place.file.empty())
-    if (Error error = addOutput(beside(place.file),
-                                [&](raw_fd_ostream &stream) { writeWeights(stream, weights); }))
+    if (Error error = addOutput(beside(place.file), [&](raw_fd_ostream &stream) {
+          writeWeightsFile(stream, weights, place.id);
+        }))
       return error;
   if (options.writeHeaders)
     if (Error error = addHeaders())
       return error;
-  outputs.push_back(std::move(*artifact));
-  for (PendingFile &output : outputs)
-    if (Error error = output.keep())
-      return error;
+  outputs.add(std::move(*artifact));
   return Error::success();
 }
 
 Error linkModel(const ModelTables &tables, ArrayRef<MemoryBufferRef> objects,
+                const Weights &weights, const LinkOptions &options, OutputFiles &outputs) {
+  return Link(tables, objects, weights, options, outputs).run();
+}
+
+Error linkModel(const ModelTables &tables, ArrayRef<MemoryBufferRef> objects,
                 const Weights &weights, const LinkOptions &options) {
-  return Link(tables, objects, weights, options).run();
+  OutputFiles outputs;
+  if (Error error = outputs.claim(options.output))
+    return error;
+  if (Error error = linkModel(tables, objects, weights, options, outputs))
+    return error;
+  return outputs.keep();
 }
 
 } // namespace lumen::link

@@ -26,6 +26,8 @@
 
 namespace lumen::link {
 
+class OutputFiles;
+
 //===----------------------------------------------------------------------===//
 // The model's tables: the C++ mirror of lumen_abi.h, which documents each field.
 // Sizes and offsets are bytes.
@@ -105,6 +107,8 @@ struct Weights {
   struct Piece {
     uint64_t offset; ///< From the start of the region.
     llvm::ArrayRef<char> bytes;
+    uint64_t count = 1; ///< How often `bytes` is repeated; a splat is never written out.
+    uint64_t size() const { return bytes.size() * count; }
   };
   uint64_t size = 0;         ///< Of the region; 0 where there are no constants.
   std::vector<Piece> pieces; ///< Ascending, disjoint; gaps read as zero.
@@ -142,6 +146,11 @@ struct LinkOptions {
 /// and the system's reason. Thread-safe; calls take turns inside the linker.
 llvm::Error linkModel(const ModelTables &tables, llvm::ArrayRef<llvm::MemoryBufferRef> objects,
                       const Weights &weights, const LinkOptions &options);
+
+/// The same among other outputs: the files are added to `outputs`, which has
+/// claimed `options.output` and gives them their names when it is kept.
+llvm::Error linkModel(const ModelTables &tables, llvm::ArrayRef<llvm::MemoryBufferRef> objects,
+                      const Weights &weights, const LinkOptions &options, OutputFiles &outputs);
 
 /// The C identifier nearest to `name`, such as `resnet50_v2_7` for
 /// "resnet50-v2-7"; an error where no letter or digit is left.

@@ -256,6 +256,7 @@ void Emitter::run() {
   model.point(&lumen_abi_model::plan, external(tables.planFunction, /*function=*/true));
   model.point(&lumen_abi_model::schedule, external(tables.scheduleFunction, true));
   model.point(&lumen_abi_model::weights_file, text(weights.file));
+  model.point(&lumen_abi_model::weights_id, text(weights.id));
   // A pointer of its own, since rip-relative references cannot span the data of
   // a model larger than 2 GiB.
   if (Constant *data = external(weights.symbol, /*function=*/false))

@@ -13,6 +13,7 @@ struct WeightsPlace {
   uint64_t size = 0;
   std::string symbol; ///< Defined by the weights object; empty when not inside.
   std::string file;   ///< File name beside the artifact; empty when inside.
+  std::string id;     ///< What the file's header says that it is.
 };
 
 /// The symbol that the artifact exports.

@@ -99,13 +99,36 @@ SmallVector<char, 0> reserveWeights(StringRef symbol, uint64_t size) {
   return object;
 }
 
-void writeWeights(raw_fd_ostream &stream, const Weights &weights) {
+/// Writes `bytes` `count` times, through a buffer of bounded size.
+static void writeRepeated(raw_fd_ostream &stream, ArrayRef<char> bytes, uint64_t count) {
+  constexpr uint64_t kChunk = 1 << 16;
+  if (bytes.empty())
+    return;
+  SmallVector<char, 0> chunk;
+  uint64_t perChunk = 1;
+  if (count > 1 && bytes.size() < kChunk) {
+    perChunk = std::min(count, kChunk / bytes.size());
+    for (uint64_t i = 0; i < perChunk; ++i)
+      chunk.append(bytes.begin(), bytes.end());
+    bytes = chunk;
+  }
+  size_t one = bytes.size() / perChunk;
+  // A full disk ends it at once, not after terabytes of refused writes.
+  while (count && !stream.has_error()) {
+    uint64_t now = std::min(count, perChunk);
+    stream.write(bytes.data(), now * one);
+    count -= now;
+  }
+}
+
+/// Writes the region to `stream` from its current position on.
+static void writeWeights(raw_fd_ostream &stream, const Weights &weights) {
   uint64_t start = stream.tell();
   for (const Weights::Piece &piece : weights.pieces) {
     assert(start + piece.offset >= stream.tell() && "pieces overlap");
-    assert(piece.offset + piece.bytes.size() <= weights.size && "piece outside the region");
+    assert(piece.offset + piece.size() <= weights.size && "piece outside the region");
     stream.seek(start + piece.offset);
-    stream.write(piece.bytes.data(), piece.bytes.size());
+    writeRepeated(stream, piece.bytes, piece.count);
   }
   // A gap at the end must exist in the file too.
   uint64_t end = start + weights.size;
@@ -113,6 +136,17 @@ void writeWeights(raw_fd_ostream &stream, const Weights &weights) {
     stream.seek(end - 1);
     stream << '\0';
   }
+}
+
+void writeWeightsFile(raw_fd_ostream &stream, const Weights &weights, StringRef id) {
+  lumen_abi_weights_header header = {};
+  assert(id.size() == sizeof(header.id) && "identity of another length");
+  memcpy(header.magic, LUMEN_ABI_WEIGHTS_MAGIC, sizeof(header.magic));
+  header.version = LUMEN_ABI_WEIGHTS_VERSION;
+  header.size = weights.size;
+  memcpy(header.id, id.data(), sizeof(header.id));
+  stream.write(reinterpret_cast<const char *>(&header), sizeof(header));
+  writeWeights(stream, weights);
 }
 
 namespace {

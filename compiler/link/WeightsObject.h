@@ -25,8 +25,9 @@ llvm::SmallVector<char, 0> reserveWeights(llvm::StringRef symbol, uint64_t size)
 /// `path` and reaches to its end. Errors do not name the file.
 llvm::Error fillWeights(llvm::StringRef path, uint64_t start, const Weights &weights);
 
-/// Writes the region to `stream` from its current position on.
-void writeWeights(llvm::raw_fd_ostream &stream, const Weights &weights);
+/// Writes a file of its own for the region: a lumen_abi_weights_header with
+/// `id`, then the region.
+void writeWeightsFile(llvm::raw_fd_ostream &stream, const Weights &weights, llvm::StringRef id);
 
 } // namespace lumen::link
 

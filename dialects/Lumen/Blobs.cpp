@@ -9,7 +9,7 @@ uint64_t BlobTable::add(std::unique_ptr<llvm::MemoryBuffer> buffer) {
 }
 
 uint64_t BlobTable::allocate(uint64_t size, llvm::MutableArrayRef<char> &data) {
-  auto buffer = llvm::WritableMemoryBuffer::getNewMemBuffer(size, "blob");
+  auto buffer = llvm::WritableMemoryBuffer::getNewMemBuffer(size);
   data = buffer->getBuffer();
   return add(std::move(buffer));
 }
@@ -31,6 +31,11 @@ llvm::ArrayRef<char> BlobTable::entry(uint64_t id) const {
     return {};
   llvm::StringRef bytes = entries[id]->getBuffer();
   return {bytes.data(), bytes.size()};
+}
+
+llvm::StringRef BlobTable::path(uint64_t id) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return id < entries.size() && entries[id] ? entries[id]->getBufferIdentifier() : "";
 }
 
 llvm::ArrayRef<char> BlobTable::bytes(BlobAttr blob) const {

@@ -41,6 +41,9 @@ public:
   uint64_t size() const;
   llvm::ArrayRef<char> entry(uint64_t id) const;
 
+  /// The path of the file that an entry is mapped from; empty for other entries.
+  llvm::StringRef path(uint64_t id) const;
+
 private:
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> entries;

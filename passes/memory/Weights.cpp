@@ -7,8 +7,6 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cstring>
-
 using namespace mlir;
 using namespace lumen;
 
@@ -20,57 +18,40 @@ static void appendElement(const APInt &bits, int64_t bytes, SmallVectorImpl<char
         bits.extractBitsAsZExtValue(std::min<unsigned>(8, bits.getBitWidth() - 8 * i), 8 * i)));
 }
 
-ArrayRef<char> lumen::constantBytes(TypedAttr value, const BlobTable &blobs,
-                                    SmallVectorImpl<char> &storage) {
+ConstantBytes lumen::constantBytes(TypedAttr value, const BlobTable &blobs,
+                                   SmallVectorImpl<char> &storage) {
   if (auto blob = dyn_cast<BlobAttr>(value))
-    return blobs.bytes(blob);
+    return {blobs.bytes(blob), 1};
   auto dense = cast<DenseElementsAttr>(value);
-  int64_t bytes = dispatch::elementBytes(dense.getElementType());
-  auto bitsOf = [&](auto element) {
-    if constexpr (std::is_same_v<decltype(element), APFloat>)
-      return element.bitcastToAPInt();
-    else
-      return element;
-  };
   storage.clear();
-  auto append = [&](auto values, auto splat) {
-    if (dense.isSplat()) {
-      SmallVector<char, 16> one;
-      appendElement(bitsOf(splat), bytes, one);
-      int64_t count = dense.getNumElements();
-      storage.resize_for_overwrite(count * bytes);
-      for (int64_t i = 0; i < count; ++i)
-        std::memcpy(storage.data() + i * bytes, one.data(), bytes);
-      return;
-    }
-    storage.reserve(dense.getNumElements() * bytes);
-    for (auto element : values)
-      appendElement(bitsOf(element), bytes, storage);
-  };
   if (dense.getNumElements() == 0)
-    return {};
+    return {{}, 1};
+  int64_t bytes = dispatch::elementBytes(dense.getElementType());
+  bool isSplat = dense.isSplat();
+  auto append = [&](auto values, auto bitsOf) {
+    storage.reserve((isSplat ? 1 : dense.getNumElements()) * bytes);
+    for (auto element : values) {
+      appendElement(bitsOf(element), bytes, storage);
+      if (isSplat)
+        break;
+    }
+  };
   if (isa<FloatType>(dense.getElementType()))
-    append(dense.getValues<APFloat>(), *dense.getValues<APFloat>().begin());
+    append(dense.getValues<APFloat>(), [](const APFloat &x) { return x.bitcastToAPInt(); });
   else
-    append(dense.getValues<APInt>(), *dense.getValues<APInt>().begin());
-  return storage;
+    append(dense.getValues<APInt>(), [](const APInt &x) { return x; });
+  return {storage, isSplat ? dense.getNumElements() : 1};
 }
 
-/// Equal for constants with equal bytes. A splat is known by one element, since
-/// writing out hundreds of megabytes to hash them takes seconds.
+/// Equal for constants with equal bytes, but for a splat and the same bytes
+/// written out.
 static std::string contentKey(TypedAttr value, int64_t size, const BlobTable &blobs) {
   SmallVector<char, 0> storage;
-  std::string key = std::to_string(size);
-  if (auto splat = dyn_cast<SplatElementsAttr>(value)) {
-    Type element = splat.getElementType();
-    auto one = SplatElementsAttr::get(RankedTensorType::get({}, element), splat.getSplatValue<Attribute>());
-    ArrayRef<char> bytes = constantBytes(one, blobs, storage);
-    return key + "s" + std::string(bytes.data(), bytes.size());
-  }
-  ArrayRef<char> bytes = constantBytes(value, blobs, storage);
+  auto [bytes, count] = constantBytes(value, blobs, storage);
   auto digest = llvm::BLAKE3::hash<16>(
       llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-  return key + "h" + std::string(reinterpret_cast<const char *>(digest.data()), digest.size());
+  return std::to_string(size) + "x" + std::to_string(count) + "h" +
+         std::string(reinterpret_cast<const char *>(digest.data()), digest.size());
 }
 
 int64_t WeightTable::place(TypedAttr value, const BlobTable &blobs) {

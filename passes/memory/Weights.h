@@ -35,10 +35,17 @@ private:
   int64_t end = 0;
 };
 
-/// Bytes of a constant in memory. A blob's own bytes where it is one; else they
-/// are made in `storage`: booleans as bytes, splats written out.
-llvm::ArrayRef<char> constantBytes(mlir::TypedAttr value, const BlobTable &blobs,
-                                   llvm::SmallVectorImpl<char> &storage);
+/// Bytes of a constant in memory: `bytes`, `count` times.
+struct ConstantBytes {
+  llvm::ArrayRef<char> bytes;
+  int64_t count;
+};
+
+/// A blob's own bytes where the constant is one; else they are made in
+/// `storage`, booleans as bytes. A splat is one element and their number, since
+/// its size is bounded by nothing that the model's file holds.
+ConstantBytes constantBytes(mlir::TypedAttr value, const BlobTable &blobs,
+                            llvm::SmallVectorImpl<char> &storage);
 
 } // namespace lumen
 

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 1u
+#define LUMEN_ABI_VERSION 2u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -181,6 +181,22 @@ typedef struct lumen_abi_frame {
   int (*set_dim)(struct lumen_abi_frame *, uint32_t dim, int64_t extent);
 } lumen_abi_frame;
 
+/* ---- Weights file ------------------------------------------------------- */
+
+#define LUMEN_ABI_WEIGHTS_MAGIC "LUMENWTS"
+#define LUMEN_ABI_WEIGHTS_VERSION 1u
+
+/* How a file of weights begins; the WEIGHTS region follows, so that it keeps
+ * LUMEN_ALIGNMENT. */
+typedef struct lumen_abi_weights_header {
+  char magic[8];
+  uint32_t version;
+  uint32_t reserved;
+  uint64_t size; /* of the region */
+  char id[32];   /* lumen_abi_model.weights_id, not terminated */
+  uint64_t reserved2;
+} lumen_abi_weights_header;
+
 /* ---- The model ---------------------------------------------------------- */
 
 typedef struct lumen_abi_model {
@@ -223,7 +239,8 @@ typedef struct lumen_abi_model {
    * than 2 GiB can be reached. */
   const void *const *weights;
   const char *weights_file;
-  uint64_t weights_size;
+  const char *weights_id; /* 32 characters that the file's header repeats; NULL when inside */
+  uint64_t weights_size;  /* of the region */
 
   /* What memory planning reached, for reports. */
   uint64_t arena_lower_bound, bytes_without_sharing;

@@ -1,7 +1,6 @@
 //===- lumenc.cpp - the compiler driver -----------------------------------===//
 //
-// Exit codes: 0 the artifact was written (or --check found nothing), 1 the model
-// cannot be compiled, 2 the command line is wrong.
+// Exit codes: see Flags::exitCodes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +40,12 @@ struct Flags {
   cl::opt<std::string> output{
       "o", cl::desc("Artifact to write (default: the model's name with the form's suffix)"),
       cl::value_desc("file"), cl::cat(category)};
-  cl::opt<char> optLevel{"O", cl::desc("Optimisation level of the kernels, 0 to 3 (default 3)"),
-                         cl::Prefix, cl::init('3'), cl::value_desc("level"), cl::cat(category)};
+  cl::opt<std::string> optLevel{"O",
+                                cl::desc("Optimisation level of the kernels, 0 to 3 (default 3)"),
+                                cl::Prefix,
+                                cl::init("3"),
+                                cl::value_desc("level"),
+                                cl::cat(category)};
   cl::opt<std::string> emit{
       "emit",
       cl::desc("What to write: so (default), obj, lib, llvm, asm, or a stage: onnx, lumen, graph, "
@@ -72,20 +75,39 @@ struct Flags {
   cl::opt<bool> operators{"operators", cl::desc("List the supported ONNX operators"),
                           cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("Print the time of each step"), cl::cat(category)};
-  cl::opt<unsigned> jobs{"j", cl::desc("Threads of the compiler (default: one per core)"),
-                         cl::Prefix, cl::value_desc("n"), cl::init(0), cl::cat(category)};
+  cl::opt<unsigned> jobs{"j",         cl::desc("Threads of the compiler (default: one per core)"),
+                         cl::Prefix,  cl::value_desc("n"),
+                         cl::init(0), cl::cat(category)};
+  cl::extrahelp exitCodes{
+      "\nA text (--emit=llvm, asm or a stage; --memory-report) may go to standard output (-), to\n"
+      "a character device or into a FIFO; an artifact needs a regular file. Links are followed.\n"
+      "\nExit codes: 0 the artifact was written, or --check found nothing; 1 the model cannot be\n"
+      "read or compiled, or an output cannot be written; 2 the command line is wrong\n"};
 };
+
+/// An empty value is a script's unset variable, and never what was meant.
+bool checkNoneEmpty(Flags &flags) {
+  for (cl::opt<std::string> *flag :
+       {&flags.output, &flags.emit, &flags.target, &flags.name, &flags.weights, &flags.memoryReport,
+        &flags.dumpStages, &flags.stopAfter})
+    if (flag->getNumOccurrences() && flag->empty())
+      return usage((flag->ArgStr.size() == 1 ? "-" : "--") + flag->ArgStr +
+                   ": expected a value, found an empty one");
+  return true;
+}
 
 bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
   for (StringRef text : flags.shapes) {
     auto [inputName, extents] = text.rsplit('=');
-    auto &shape = import.shapes[inputName];
     if (inputName.empty() || inputName.size() == text.size())
       return usage("--shape " + text + ": expected NAME=1x3x224x224");
+    auto [it, isNew] = import.shapes.try_emplace(inputName);
+    if (!isNew)
+      return usage("--shape " + text + ": input '" + inputName + "' is given twice");
+    auto &shape = it->second;
     llvm::SmallVector<StringRef> parts;
     if (!extents.empty())
       extents.split(parts, 'x');
-    shape.clear();
     for (StringRef part : parts)
       if (!parseSize(part, shape.emplace_back()))
         return usage("--shape " + text + ": '" + part + "' is not a size");
@@ -94,7 +116,10 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
     auto [symbol, size] = text.rsplit('=');
     if (symbol.empty() || symbol.size() == text.size())
       return usage("--dim " + text + ": expected SYMBOL=N");
-    if (!parseSize(size, import.dims[symbol]))
+    auto [it, isNew] = import.dims.try_emplace(symbol);
+    if (!isNew)
+      return usage("--dim " + text + ": '" + symbol + "' is given twice");
+    if (!parseSize(size, it->second))
       return usage("--dim " + text + ": '" + size + "' is not a size");
   }
   return true;
@@ -166,8 +191,7 @@ int main(int argc, char **argv) {
   Flags flags;
   cl::HideUnrelatedOptions(flags.category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "lumenc " LUMEN_VERSION "\n"; });
-  if (!cl::ParseCommandLineOptions(argc, argv,
-                                   "compiles an ONNX model to a native shared object\n",
+  if (!cl::ParseCommandLineOptions(argc, argv, "compiles an ONNX model to a native shared object\n",
                                    &llvm::errs()))
     return kUsage;
   if (flags.operators)
@@ -176,10 +200,10 @@ int main(int argc, char **argv) {
   lumen::CompileOptions options;
   if (flags.input.empty())
     return usage("no model given; see lumenc --help"), kUsage;
-  if (flags.optLevel < '0' || flags.optLevel > '3')
-    return usage("-O" + llvm::Twine(flags.optLevel.getValue()) +
-                 ": expected -O0, -O1, -O2 or -O3"),
-           kUsage;
+  if (!checkNoneEmpty(flags))
+    return kUsage;
+  if (!llvm::is_contained({"0", "1", "2", "3"}, flags.optLevel))
+    return usage("-O" + flags.optLevel + ": expected -O0, -O1, -O2 or -O3"), kUsage;
   if (flags.weights != "embed" && flags.weights != "file")
     return usage("--weights=" + flags.weights + ": expected embed or file"), kUsage;
   if (!parseShapes(flags, options.import))
@@ -190,13 +214,15 @@ int main(int argc, char **argv) {
   options.output = flags.output.empty() ? defaultOutput(flags.input, flags.emit) : flags.output;
   options.name = flags.name;
   options.target = flags.target;
-  options.optLevel = flags.optLevel - '0';
+  options.optLevel = flags.optLevel[0] - '0';
   options.jobs = flags.jobs;
   options.weightsInFile = flags.weights == "file";
   options.checkOnly = flags.check;
   options.stopAfter = flags.stopAfter;
   options.memoryReport = flags.memoryReport;
   options.dumpStages = flags.dumpStages;
+  if (std::string wrong = lumen::checkOptions(options); !wrong.empty())
+    return usage(wrong), kUsage;
   ProgressLine progress(flags.input);
   options.progress = [&](StringRef step, unsigned number, unsigned total) {
     progress.show(step, number, total);

@@ -160,6 +160,7 @@ TEST_F(Artifact, HoldsTheTables) {
   EXPECT_EQ(actual.schedule, nullptr);
   EXPECT_EQ(actual.weights_size, model.weights.size);
   EXPECT_EQ(actual.weights_file, nullptr);
+  EXPECT_EQ(actual.weights_id, nullptr);
   EXPECT_EQ(actual.arena_lower_bound, tables.arenaLowerBound);
   EXPECT_EQ(actual.bytes_without_sharing, tables.bytesWithoutSharing);
 }

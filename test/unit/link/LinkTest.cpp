@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -55,7 +56,8 @@ TEST(Link, LeavesOnlyItsOutputs) {
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"lumen.h", "tiny.h", "tiny.so"}));
 }
 
-// Weights beside the artifact are its region, byte for byte.
+// Weights beside the artifact are a header and the region, byte for byte; files
+// of different constants tell themselves apart.
 TEST(Link, WritesWeightsBeside) {
   Folder folder;
   ScaleModel model("tiny");
@@ -66,7 +68,54 @@ TEST(Link, WritesWeightsBeside) {
   std::string expected(model.weights.size, '\0');
   for (const Weights::Piece &piece : model.weights.pieces)
     std::copy(piece.bytes.begin(), piece.bytes.end(), expected.begin() + piece.offset);
-  EXPECT_EQ(readFile(folder.file("tiny.weights")), expected);
+  std::string file = readFile(folder.file("tiny.weights"));
+  ASSERT_EQ(file.size(), sizeof(lumen_abi_weights_header) + expected.size());
+  EXPECT_EQ(file.substr(sizeof(lumen_abi_weights_header)), expected);
+  EXPECT_TRUE(StringRef(file).starts_with(LUMEN_ABI_WEIGHTS_MAGIC));
+
+  ASSERT_EQ(message(ScaleModel("tiny", 4.0f).link(options)), "success");
+  lumen_abi_weights_header one, two;
+  memcpy(&one, file.data(), sizeof(one));
+  memcpy(&two, readFile(folder.file("tiny.weights")).data(), sizeof(two));
+  EXPECT_EQ(one.size, two.size);
+  EXPECT_NE(StringRef(one.id, sizeof(one.id)), StringRef(two.id, sizeof(two.id)));
+}
+
+// A splat is a piece that is repeated, whatever the sizes.
+TEST(Link, WritesRepeatedPieces) {
+  for (size_t length : {1, 3, 4, 70000}) {
+    Folder folder;
+    ScaleModel model("tiny");
+    std::string pattern;
+    for (size_t i = 0; i < length; ++i)
+      pattern += char('a' + i % 23);
+    constexpr uint64_t kCount = 50001;
+    uint64_t count = length > 4 ? 3 : kCount;
+    model.weights.pieces = {{0, ArrayRef<char>(pattern.data(), pattern.size()), count}};
+    model.weights.size = length * count;
+    LinkOptions options = output(folder, "m.so");
+    options.weightsInFile = true;
+    ASSERT_EQ(message(model.link(options)), "success");
+    std::string expected;
+    for (uint64_t i = 0; i < count; ++i)
+      expected += pattern;
+    EXPECT_TRUE(StringRef(readFile(folder.file("tiny.weights"))).ends_with(expected)) << length;
+  }
+}
+
+// What no disk holds is refused before it is written, with both sizes.
+TEST(Link, RefusesWeightsThatDoNotFit) {
+  Folder folder;
+  ScaleModel model("tiny");
+  model.weights.pieces = {{0, ArrayRef<char>(model.constants).take_front(4), uint64_t(1) << 60}};
+  model.weights.size = uint64_t(1) << 62;
+  std::string text = message(model.link(output(folder, "m.so")));
+  EXPECT_EQ(text.find("cannot write '" + folder.file("m.so") +
+                      "': weights need 4.6 EB, the file system of '"),
+            0u)
+      << text;
+  EXPECT_TRUE(StringRef(text).ends_with(" free")) << text;
+  EXPECT_TRUE(folder.files().empty());
 }
 
 // The weights grow the only member of a static library, whatever their size, and

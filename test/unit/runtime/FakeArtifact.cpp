@@ -9,6 +9,7 @@ struct Artifact : lumen::test::FakeModel {
 #ifdef FAKE_WEIGHTS_FILE
     abi.weights = nullptr;
     abi.weights_file = "fake.weights";
+    abi.weights_id = lumen::test::weightsId;
 #endif
 #ifdef FAKE_NEWER
     newer = lumen_runtime_api;

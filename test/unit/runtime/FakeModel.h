@@ -18,6 +18,9 @@ extern "C" const lumen_api lumen_runtime_api;
 
 namespace lumen::test {
 
+// Of the artifact whose weights lie beside it.
+constexpr const char *weightsId = "0123456789abcdef0123456789abcdef";
+
 // No CPU has it.
 constexpr uint64_t impossibleFeature = 1ull << 63;
 

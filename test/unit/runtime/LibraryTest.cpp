@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <vector>
 
 using namespace lumen::test;
@@ -88,22 +90,101 @@ TEST_F(LibraryTest, NewerRuntime) {
             path + ": was made by a newer lumenc than this program's lumen.h; rebuild the program");
 }
 
-// The weights file is looked for where the artifact lies, wherever that is.
-TEST_F(LibraryTest, WeightsFile) {
-  std::string path = place("fake-weights-file.so", "model.so"), file = folder + "/fake.weights";
-  EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_NOT_FOUND);
-  EXPECT_EQ(status.message, file + ": cannot open the weights file: No such file or directory");
-  std::ofstream(file) << "short";
-  EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_IO);
-  EXPECT_EQ(status.message, file + ": the weights file has 5 bytes, expected 4000");
-  std::ofstream out(file, std::ios::binary);
-  for (int64_t i = 0; i < FakeModel::n; ++i) {
-    float weight = FakeModel::weight(i);
-    out.write(reinterpret_cast<const char *>(&weight), sizeof(weight));
+// A file that was cut anywhere is refused before it is mapped: touching the
+// missing pages would end the process.
+TEST_F(LibraryTest, CutFile) {
+  std::string path = place("fake.so", "cut.so");
+  auto full = fs::file_size(path);
+  for (auto size : {full * 3 / 4, full / 2, full / 4, decltype(full)(100), decltype(full)(10)}) {
+    fs::resize_file(path, size);
+    EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_IO) << size;
+    EXPECT_EQ(std::string(status.message).find(path + ": "), 0u) << status.message;
   }
-  out.close();
-  ASSERT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_OK) << status.message;
+  fs::copy_file(std::string(FAKE_ARTIFACTS) + "/fake.so", path,
+                fs::copy_options::overwrite_existing);
+  fs::resize_file(path, full / 4);
+  lumen_open(path.c_str(), nullptr, &model, &status);
+  EXPECT_EQ(std::string(status.message)
+                .find(path + ": is cut short: has " + std::to_string(full / 4) +
+                      " bytes, expected at least "),
+            0u)
+      << status.message;
+}
+
+// Neither hangs, as opening a FIFO does.
+TEST_F(LibraryTest, NotAFile) {
+  EXPECT_EQ(lumen_open(folder.c_str(), nullptr, &model, &status), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, folder + ": is a folder, expected a file made by lumenc");
+  std::string path = folder + "/fifo.so";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, path + ": is no regular file, expected one made by lumenc");
+}
+
+class WeightsFileTest : public LibraryTest {
+protected:
+  WeightsFileTest()
+      : path(place("fake-weights-file.so", "model.so")), file(folder + "/fake.weights") {
+    memcpy(header.magic, LUMEN_ABI_WEIGHTS_MAGIC, sizeof(header.magic));
+    header.version = LUMEN_ABI_WEIGHTS_VERSION;
+    header.size = FakeModel::n * sizeof(float);
+    memcpy(header.id, weightsId, sizeof(header.id));
+  }
+  void write(uint64_t extra = 0) {
+    std::ofstream out(file, std::ios::binary);
+    out.write(reinterpret_cast<const char *>(&header), sizeof(header));
+    for (int64_t i = 0; i < FakeModel::n; ++i) {
+      float weight = FakeModel::weight(i);
+      out.write(reinterpret_cast<const char *>(&weight), sizeof(weight));
+    }
+    out << std::string(extra, 'x');
+  }
+  int open() { return lumen_open(path.c_str(), nullptr, &model, &status); }
+
+  lumen_abi_weights_header header = {};
+  std::string path, file;
+};
+
+// The weights file is looked for where the artifact lies, wherever that is.
+TEST_F(WeightsFileTest, LiesBeside) {
+  EXPECT_EQ(open(), LUMEN_ERROR_NOT_FOUND);
+  EXPECT_EQ(status.message, file + ": cannot open the weights file: No such file or directory");
+  write();
+  ASSERT_EQ(open(), LUMEN_OK) << status.message;
   expectRuns();
+}
+
+// Only the file that was written with the artifact is taken.
+TEST_F(WeightsFileTest, IsTheArtifactsOwn) {
+  std::ofstream(file) << "short";
+  EXPECT_EQ(open(), LUMEN_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message, file + ": is not a weights file made by lumenc");
+  write(/*extra=*/1);
+  EXPECT_EQ(open(), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, file + ": the weights file has 4065 bytes, expected 4064");
+  fs::resize_file(file, 20);
+  EXPECT_EQ(open(), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, file + ": the weights file has 20 bytes, expected 4064");
+  header.id[0] = 'f';
+  write();
+  EXPECT_EQ(open(), LUMEN_ERROR_VERSION);
+  EXPECT_EQ(status.message,
+            file + ": holds the weights f123456789abcdef0123456789abcdef of 4000 bytes, but the "
+                   "artifact was compiled with 0123456789abcdef0123456789abcdef of 4000 bytes");
+  header.version = 7;
+  write();
+  EXPECT_EQ(open(), LUMEN_ERROR_VERSION);
+  EXPECT_EQ(status.message, file + ": the weights file has version 7, expected 1");
+}
+
+TEST_F(WeightsFileTest, IsARegularFile) {
+  fs::create_directory(file);
+  EXPECT_EQ(open(), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, file + ": the weights file is a folder, expected a regular file");
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(open(), LUMEN_ERROR_IO);
+  EXPECT_EQ(status.message, file + ": the weights file is a FIFO, expected a regular file");
 }
 
 } // namespace

@@ -92,8 +92,7 @@ LogicalResult KernelOp::verify() {
     auto lumenOp = dyn_cast<LumenOpInterface>(op);
     if (!lumenOp)
       return emitOpError("holds ") << op.getName() << ", expected operations of the lumen dialect";
-    Family family = lumenOp.getFamily();
-    if (family == Family::Elementwise || family == Family::Constant || family == Family::Movement)
+    if (!traitsOf(lumenOp.getFamily()).isRoot)
       continue;
     if (root)
       return emitOpError("has two roots, ") << root->getName() << " and " << op.getName();
@@ -123,7 +122,7 @@ Operation *KernelOp::getRoot() {
     Family family = cast<LumenOpInterface>(op).getFamily();
     if (family == Family::Movement)
       movement = &op;
-    else if (family != Family::Elementwise && family != Family::Constant)
+    else if (traitsOf(family).isRoot)
       return &op;
   }
   return movement;

@@ -9,7 +9,6 @@
 #include "dialects/Lumen/Blobs.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -21,8 +20,7 @@
 
 namespace lumen {
 
-/// What an operation is to fusion: at most one op of a kernel (its root) is of
-/// a family other than Elementwise and Constant.
+/// What an operation is to fusion and to code generation.
 enum class Family {
   Constant,
   Elementwise,   ///< one element from elements at projected positions
@@ -33,6 +31,26 @@ enum class Family {
   Normalization, ///< softmax and norms: a row at a time
   Movement,      ///< elements change place only
 };
+
+/// How often a kernel's root reads an element of its operands.
+enum class OperandReads {
+  Once,    ///< producers may be computed on the way
+  Several, ///< only what is cheaper than a load may be
+  Many,    ///< operands are streamed from memory as they are
+};
+
+/// What fusion and memory planning may do with a kernel whose root is of a
+/// family. A new family is a row here and a builder in each target.
+struct FamilyTraits {
+  /// At most one op of a kernel is a root.
+  bool isRoot;
+  OperandReads reads;
+  /// Builders write each element of a result once, after everything that they read
+  /// at its position, so that a result may lie over an operand of the epilogue.
+  bool writesOnce;
+};
+
+const FamilyTraits &traitsOf(Family family);
 
 } // namespace lumen
 

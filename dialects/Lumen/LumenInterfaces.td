@@ -11,12 +11,7 @@ def LumenOpInterface : OpInterface<"LumenOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The family, which decides how the op fuses and which builder makes it.",
-      "::lumen::Family", "getFamily">,
-    InterfaceMethod<[{
-      Affine maps from the iteration space (parallel dimensions in the order of
-      the result, then the reduced ones) to each operand. Empty where an access
-      is not affine (reshape, gather, concat).
-    }], "::llvm::SmallVector<::mlir::AffineMap>", "getOperandMaps">
+      "::lumen::Family", "getFamily">
   ];
 }
 #endif

@@ -63,26 +63,21 @@ bool isCheap(Operation *op) {
 
 Family familyOf(Operation *op) { return cast<LumenOpInterface>(op).getFamily(); }
 
-/// Whether a builder streams the op's operands from memory and cannot take a
-/// value that is computed at each position.
-bool readsMemory(Operation *op) {
-  Family family = familyOf(op);
-  return family == Family::Contraction || family == Family::Convolution;
-}
+const FamilyTraits &traitsOf(Operation *op) { return lumen::traitsOf(familyOf(op)); }
 
-/// Whether elementwise producers may join the kernel of this root. Contractions
-/// and convolutions read each element many times and want it in memory.
+bool readsMemory(Operation *op) { return traitsOf(op).reads == OperandReads::Many; }
+
+/// Whether elementwise producers may join the kernel of this root.
 bool takesPrologue(Operation *root, const Group &producer) {
-  switch (familyOf(root)) {
-  case Family::Reduction:
-  case Family::Normalization:
-  case Family::Movement:
+  switch (traitsOf(root).reads) {
+  case OperandReads::Once:
     return true;
-  case Family::Window:
+  case OperandReads::Several:
     return producer.members.size() <= 2 && llvm::all_of(producer.members, isCheap);
-  default:
+  case OperandReads::Many:
     return false;
   }
+  llvm_unreachable("all cases return");
 }
 
 class Grouping {
@@ -148,8 +143,7 @@ private:
     return best;
   }
 
-  /// Merges elementwise groups that only `user` reads, also through values that
-  /// are duplicated anyway.
+  /// Merges the elementwise group behind `value`, if only `user` reads it.
   void absorbProducers(Value value, Operation *user, Group &into) {
     Group *producer = soleProducer(value, user);
     if (!producer || producer == &into || producer->root)

@@ -106,21 +106,8 @@ void Planner::collectSlots() {
   }
 }
 
-/// True if the builders of the root's family write each element of a result once,
-/// after everything that they read at its position. Reductions and normalisations
-/// may keep intermediate values in the result.
 static bool writesOnce(Operation *root) {
-  if (!root)
-    return true;
-  switch (cast<LumenOpInterface>(root).getFamily()) {
-  case Family::Contraction:
-  case Family::Convolution:
-  case Family::Window:
-  case Family::Movement:
-    return true;
-  default:
-    return false;
-  }
+  return !root || traitsOf(cast<LumenOpInterface>(root).getFamily()).writesOnce;
 }
 
 /// True if `kernel` reads its input only at the element that it writes: by

@@ -124,6 +124,8 @@ def failures_of(cases, runs, output):
             found = differences(model, inputs, expected, Path(folder), runs)
         except Broken as error:
             if len(cases) == 1:
+                output.mkdir(parents=True, exist_ok=True)
+                onnx.save(model, output / f"{cases[0].node.name}.onnx")
                 return {cases[0].name: str(error)}
             # Halves find few culprits in few compilations.
             middle = len(cases) // 2

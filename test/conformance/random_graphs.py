@@ -197,6 +197,10 @@ def pooling(g):
     # ONNX Runtime counts what lies beyond the padding in ceil_mode otherwise than ONNX says.
     if attributes.get("ceil_mode") and attributes.get("count_include_pad"):
         raise Refused
+    # ONNX Runtime lets a window be wider than an image that auto_pad leaves as it is.
+    if attributes.get("auto_pad") == "VALID" and any(
+            kernel > size for kernel, size in zip(attributes["kernel_shape"], g.shape(x)[2:])):
+        raise Refused
     g.node(op, x, **attributes)
 
 

@@ -325,6 +325,10 @@ for mode in ("constant", "edge", "reflect", "wrap"):
         row("Pad", f"3x5 =[{pads}]", opset, mode=mode)
     row("Pad", "2x3x4x5 =[0,0,1,2,0,0,3,1]", opset, mode=mode)
     row("Pad", "70 =[20,33]", opset, mode=mode)
+# Positions in long rows are beyond what f32 and products of 32 bits can count.
+row("Pad", "1x1100001 =[0,5,0,5]", mode="reflect")
+row("Pad", "3000000 =[5,5]", mode="reflect")
+row("Pad", "5000000 =[5,5]", 19, mode="wrap")
 row("Pad", "3x5 =[1,0,0,2] =f32:[7.]")
 row("Pad", "3x5 =[-1,1,0,-2]")
 row("Pad", "2x3x4x5 =[1,2,0,1] - =[1,3]", 18)

@@ -210,9 +210,12 @@ Error Link::linkShared(PendingFile &artifact) {
   if (!exports)
     return exports.takeError();
 
+  // A program that links the file looks for it by this name; lumen_open finds the
+  // module by the old hash table, which counts the symbols.
+  std::string soname = sys::path::filename(options.output).str();
   std::vector<std::string> arguments = {
-      "-shared", "-o", artifact.path().str(), "-soname=" + tables.name + ".so",
-      "--version-script=" + *exports, "--hash-style=gnu", "--build-id=" + buildId, "-O1",
+      "-shared", "-o", artifact.path().str(), "-soname=" + soname,
+      "--version-script=" + *exports, "--hash-style=both", "--build-id=" + buildId, "-O1",
       "--gc-sections", "-zdefs", "-zrelro", "-znow", "-znoexecstack",
       // Behind everything else and in a segment of its own, as `fillWeights` expects.
       "-zlrodata-after-bss"};

@@ -384,22 +384,35 @@ extern int dlinfo(void *, int, void *);
 #define LUMEN_RTLD_DI_LINKMAP RTLD_DI_LINKMAP
 #endif
 
-/* The DT_SONAME of a loaded library, "" where it has none. */
-static inline const char *lumen_detail_soname(void *handle) {
+/* The function lumen_module_<name> of a loaded artifact, its only export, or NULL:
+ * the name is in the file, so that a renamed file loads too. */
+static inline void *lumen_detail_find_module(void *handle) {
+  static const char prefix[] = "lumen_module_";
   struct link_map *map = NULL;
   if (dlinfo(handle, LUMEN_RTLD_DI_LINKMAP, &map) != 0 || !map)
-    return "";
-  uintptr_t strings = 0, soname = 0;
+    return NULL;
+  uintptr_t strings = 0, symbols = 0, hash = 0;
   for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    /* Most loaders have relocated the pointers in place, some have not. */
+    uintptr_t address = (uintptr_t)entry->d_un.d_ptr;
+    if (address < (uintptr_t)map->l_addr)
+      address += (uintptr_t)map->l_addr;
     if (entry->d_tag == DT_STRTAB)
-      strings = (uintptr_t)entry->d_un.d_ptr;
-    else if (entry->d_tag == DT_SONAME)
-      soname = (uintptr_t)entry->d_un.d_val;
+      strings = address;
+    else if (entry->d_tag == DT_SYMTAB)
+      symbols = address;
+    else if (entry->d_tag == DT_HASH)
+      hash = address;
   }
-  /* Most loaders have relocated the pointer in place, some have not. */
-  if (strings < (uintptr_t)map->l_addr)
-    strings += (uintptr_t)map->l_addr;
-  return soname ? (const char *)(strings + soname) : "";
+  if (!strings || !symbols || !hash)
+    return NULL;
+  const ElfW(Sym) *symbol = (const ElfW(Sym) *)symbols;
+  for (uint32_t count = ((const uint32_t *)hash)[1]; count > 0; --count, ++symbol) {
+    const char *name = (const char *)(strings + symbol->st_name);
+    if (symbol->st_shndx != SHN_UNDEF && strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+      return dlsym(handle, name);
+  }
+  return NULL;
 }
 
 static inline int lumen_detail_fail(lumen_status *status, int code, const char *path,
@@ -465,16 +478,7 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
     const char *reason = dlerror();
     return lumen_detail_fail(status, LUMEN_ERROR_IO, path, reason ? reason : "cannot be loaded");
   }
-  char symbol[300] = "lumen_module_";
-  const char *soname = lumen_detail_soname(library->handle);
-  const char *dot = strrchr(soname, '.');
-  size_t length = dot ? (size_t)(dot - soname) : strlen(soname), prefix = strlen(symbol);
-  void *address = NULL;
-  if (length && length < sizeof(symbol) - prefix) {
-    memcpy(symbol + prefix, soname, length);
-    symbol[prefix + length] = 0;
-    address = dlsym(library->handle, symbol);
-  }
+  void *address = lumen_detail_find_module(library->handle);
   const char *error = NULL;
   if (!address) {
     error = "is not a model made by lumenc";

@@ -1,5 +1,6 @@
 """check_artifact.py MODEL.so NAME: what an artifact may need and export."""
 
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ def readelf(*flags):
 dynamic = readelf("--dynamic")
 needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
 assert needed <= {"libc.so.6", "libm.so.6"}, f"needs {needed}"
-assert f"[{name}.so]" in dynamic, "the soname is not the model's name"
+assert f"[{os.path.basename(path)}]" in dynamic, "the soname is not the file's name"
 assert "TEXTREL" not in dynamic, "text relocations"
 assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic), "a search path of the build host"
 

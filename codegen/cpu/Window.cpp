@@ -139,6 +139,7 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
       }
       return;
     }
+    assert(positions.size() == 1 && "rows along which the window slides come one by one");
     // Lanes at start + lane * stride + t * dilation; the interior needs no mask.
     int64_t dim = first.vectorDim, stride = op.getStrides()[dim], size = operand.getDimSize(dim);
     int64_t dilation = op.getDilations()[dim], window = op.getWindow()[dim];
@@ -150,17 +151,19 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
         Value laneMask;
         if (masked) {
           // 0 <= where + lane < size, one unsigned comparison per lane.
-          auto vectorType = VectorType::get({lanes}, b.getI32Type());
-          SmallVector<int32_t> steps(lanes);
+          bool isWide = size + window * dilation + lanes * stride > INT32_MAX;
+          Type indexType = isWide ? b.getI64Type() : b.getI32Type();
+          auto vectorType = VectorType::get({lanes}, indexType);
+          SmallVector<Attribute> steps;
           for (int64_t lane = 0; lane < lanes; ++lane)
-            steps[lane] = lane * stride;
-          Value lane = arith::ConstantOp::create(
-              b, loc, DenseElementsAttr::get(vectorType, ArrayRef(steps)));
-          Value at = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), where[dim]);
+            steps.push_back(b.getIntegerAttr(indexType, lane * stride));
+          Value lane = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, steps));
+          Value at = b.createOrFold<arith::IndexCastOp>(loc, indexType, where[dim]);
           at = b.createOrFold<vector::BroadcastOp>(loc, vectorType, at);
           Value limit = arith::ConstantOp::create(
               b, loc,
-              DenseElementsAttr::get(vectorType, ArrayRef<int32_t>{static_cast<int32_t>(size)}));
+              DenseElementsAttr::get(vectorType,
+                                     ArrayRef<Attribute>{b.getIntegerAttr(indexType, size)}));
           laneMask = b.createOrFold<arith::CmpIOp>(
               loc, arith::CmpIPredicate::ult, b.createOrFold<arith::AddIOp>(loc, at, lane), limit);
         }
@@ -273,12 +276,17 @@ LaunchShape WindowBuilder::build() {
   // Without reduced dimensions a row plan is a walk of the result whose vector
   // dimension is a kept one.
   llvm::SmallBitVector bent = analysis.bent;
-  bool lastSlides = rank > 0 && slides(rank - 1);
   for (int64_t dim = 0; dim < rank; ++dim)
     if (op.getStrides()[dim] != 1)
       bent.set(dim);
-  RowPlan plan = RowPlan::make(result.getShape(), llvm::SmallBitVector(rank), accesses, fixed, bent,
-                               preferredLanes(kernel), lastSlides ? 1 : 4, analysis.operations);
+  auto makePlan = [&](int64_t unroll) {
+    return RowPlan::make(result.getShape(), llvm::SmallBitVector(rank), accesses, fixed, bent,
+                         preferredLanes(kernel), unroll, analysis.operations);
+  };
+  RowPlan plan = makePlan(4);
+  // Lanes that see different taps are masked one row at a time.
+  if (plan.vectorLoop >= 0 && slides(plan.kept[plan.vectorLoop].dim))
+    plan = makePlan(1);
   // A position's lanes are neighbours, so a strided row is walked by scalars.
   if (plan.vectorLoop >= 0 && bent[plan.kept[plan.vectorLoop].dim])
     plan.lanes = plan.unroll = 1;

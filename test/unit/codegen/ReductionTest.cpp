@@ -203,6 +203,30 @@ TEST_P(WindowTest, SlidesOverStridedRows) {
               .str());
 }
 
+// Unit dimensions behind the image leave its rows to the vectors.
+TEST_P(WindowTest, PoolsImagesOfOneChannel) {
+  struct Row {
+    const char *type, *image, *result, *window, *ones, *pads;
+  };
+  for (Row row : {Row{"f32", "1x64x96x1", "1x64x96x1", "1, 3, 3, 1", "1, 1, 1, 1", "0, 1, 1, 0"},
+                  Row{"f32", "4x20x70x1", "4x18x68x1", "1, 3, 3, 1", "1, 1, 1, 1", "0, 0, 0, 0"},
+                  Row{"f32", "1x300x1", "1x300x1", "1, 5, 1", "1, 1, 1", "0, 2, 0"},
+                  Row{"ui8", "1x40x200x1", "1x40x200x1", "1, 3, 3, 1", "1, 1, 1, 1", "0, 1, 1, 0"}})
+    for (const char *kind : {"max", "sum", "average"}) {
+      if (row.type[0] == 'u' && llvm::StringRef(kind) != "max")
+        continue;
+      check(formatv(R"(
+        dispatch.kernel @k(%x: tensor<{1}x{0}>) -> tensor<{2}x{0}> {{
+          %0 = lumen.window <{3}> %x {{window = array<i64: {4}>, strides = array<i64: {5}>,
+            dilations = array<i64: {5}>, pad_low = array<i64: {6}>, pad_high = array<i64: {6}>}
+            : tensor<{1}x{0}> -> tensor<{2}x{0}>
+          dispatch.yield %0 : tensor<{2}x{0}>
+        })",
+                    row.type, row.image, row.result, kind, row.window, row.ones, row.pads)
+                .str());
+    }
+}
+
 TEST_P(WindowTest, PoolsIntegers) {
   for (const char *type : {"i8", "ui8", "i32"})
     check(formatv(R"(

@@ -8,13 +8,15 @@ using namespace lumen;
 namespace {
 
 /// The index along one dimension of a value: a linear form over the dimensions
-/// of the iteration space. The constant part does not matter here.
+/// of the iteration space. No stride depends on the constant, but reads that differ
+/// in it are different reads.
 struct Form {
   SmallVector<int64_t> factors;
   bool bent = false;
+  int64_t constant = 0;
 
   bool operator==(const Form &other) const {
-    return factors == other.factors && bent == other.bent;
+    return factors == other.factors && bent == other.bent && constant == other.constant;
   }
 };
 
@@ -26,9 +28,8 @@ public:
   }
 
   void walk(Value value, ArrayRef<Form> forms);
-  Form zero() const { return {SmallVector<int64_t>(rank, 0), false}; }
-
-  AccessAnalysis result;
+  Form zero() const { return {SmallVector<int64_t>(rank, 0)}; }
+  AccessAnalysis takeResult();
 
 private:
   void walkReshape(ReshapeOp op, ArrayRef<Form> forms);
@@ -44,12 +45,16 @@ private:
     for (int64_t i = 0; i < rank; ++i)
       if (form.factors[i] != 0)
         result.bent.set(i);
-    return {form.factors, true};
+    return {form.factors, true, form.constant};
   }
 
   const Expression &expression;
   int64_t rank;
+  AccessAnalysis result;
   DenseMap<Value, SmallVector<SmallVector<Form>, 1>> visited;
+  unsigned branches = 0; ///< that the walk is inside of
+  /// Read inside of a branch, or under the name of a reshape.
+  DenseSet<Value> pinned;
 };
 
 } // namespace
@@ -87,6 +92,8 @@ static double costOf(Operation *op) {
 }
 
 void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
+  if (branches > 0)
+    pinned.insert(value);
   SmallVector<int64_t> strides(rank, 0);
   for (auto [form, stride] : llvm::zip_equal(forms, access.strides))
     for (int64_t i = 0; i < rank; ++i)
@@ -109,7 +116,7 @@ void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
     if (moved != 1)
       dims[i] = -1;
   }
-  result.reads.push_back({value, access, std::move(strides), std::move(dims)});
+  result.reads.push_back({value, access, std::move(strides), std::move(dims), false});
 }
 
 void Walker::walk(Value value, ArrayRef<Form> forms) {
@@ -124,8 +131,11 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
   }
   if (const Access *access = expression.findMemory(value))
     return read(value, *access, forms);
-  if (Value other = expression.findShifted(value))
-    return walk(other, forms);
+  if (const Expression::Shift *shift = expression.findShifted(value)) {
+    SmallVector<Form> shifted = llvm::to_vector(forms);
+    shifted[shift->dim].constant += shift->offset;
+    return walk(shift->other, shifted);
+  }
   Operation *op = value.getDefiningOp();
   if (isa<ConstantOp>(op)) {
     // A table is read by its dimensions; a splat needs none.
@@ -152,15 +162,23 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
       .Case([&](ReshapeOp op) { walkReshape(op, forms); })
       .Case([&](SliceOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
-        for (auto [form, stride] : llvm::zip_equal(operand, op.getStrides()))
+        for (auto [form, offset, stride] :
+             llvm::zip_equal(operand, op.getOffsets(), op.getStrides())) {
           for (int64_t &factor : form.factors)
             factor *= stride;
+          form.constant = form.constant * stride + offset;
+        }
         walk(op.getOperand(), operand);
       })
       .Case([&](ConcatOp op) {
         fix(forms[op.getAxis()]);
-        for (Value input : op.getInputs())
-          walk(input, forms);
+        SmallVector<Form> part = llvm::to_vector(forms);
+        ++branches;
+        for (Value input : op.getInputs()) {
+          walk(input, part);
+          part[op.getAxis()].constant -= tensorType(input).getDimSize(op.getAxis());
+        }
+        --branches;
       })
       .Case([&](PadOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
@@ -168,6 +186,7 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
           if (op.getLow()[i] == 0 && op.getHigh()[i] == 0)
             continue;
           fix(form);
+          form.constant -= op.getLow()[i];
           if (op.getKind() != PadKind::Constant)
             form = bend(form);
         }
@@ -197,8 +216,10 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
 
 void Walker::walkReshape(ReshapeOp op, ArrayRef<Form> forms) {
   auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
-  if (std::optional<Access> access = expression.reshapedMemory(op))
+  if (std::optional<Access> access = expression.reshapedMemory(op)) {
+    pinned.insert(op.getOperand());
     return read(op.getResult(), *access, forms);
+  }
   // Groups with one operand dimension are linear; others need divisions.
   SmallVector<Form> operand(from.getRank(), zero());
   for (const ReshapeGroup &group : reshapeGroups(from.getShape(), to.getShape())) {
@@ -208,6 +229,7 @@ void Walker::walkReshape(ReshapeOp op, ArrayRef<Form> forms) {
       for (int64_t i = 0; i < rank; ++i)
         linear.factors[i] += forms[dim].factors[i] * stride;
       linear.bent |= forms[dim].bent;
+      linear.constant += forms[dim].constant * stride;
       stride *= to.getDimSize(dim);
     }
     if (group.from.size() == 1) {
@@ -221,6 +243,12 @@ void Walker::walkReshape(ReshapeOp op, ArrayRef<Form> forms) {
   walk(op.getOperand(), operand);
 }
 
+AccessAnalysis Walker::takeResult() {
+  for (LinearRead &read : result.reads)
+    read.isOnly = visited[read.value].size() == 1 && !pinned.contains(read.value);
+  return std::move(result);
+}
+
 AccessAnalysis AccessAnalysis::of(const Expression &expression, ArrayRef<Value> values) {
   int64_t rank = tensorType(values.front()).getRank();
   Walker walker(expression, rank);
@@ -231,5 +259,5 @@ AccessAnalysis AccessAnalysis::of(const Expression &expression, ArrayRef<Value> 
   }
   for (Value value : values)
     walker.walk(value, identity);
-  return std::move(walker.result);
+  return walker.takeResult();
 }

@@ -22,6 +22,9 @@ struct LinearRead {
   /// Per dimension of the space the one dimension of `value` that it moves along,
   /// step by step; -1 where it is another case.
   llvm::SmallVector<int64_t> dims;
+  /// Nothing else reads `value` at another place, and this read does not depend on
+  /// a branch: it may be replaced, and done ahead.
+  bool isOnly;
 };
 
 struct AccessAnalysis {

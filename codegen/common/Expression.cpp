@@ -315,11 +315,11 @@ Value ExpressionEmitter::emitNew(Value value, const Place &place) {
     return emitSource(it->second, place);
   if (const Access *access = expression.findMemory(value))
     return load(*access, place);
-  if (auto it = expression.shifts.find(value); it != expression.shifts.end()) {
+  if (const Expression::Shift *shift = expression.findShifted(value)) {
     Place shifted = place;
-    LaneIndex &lane = shifted.indices[it->second.dim];
-    lane = addConstant(lane, it->second.offset);
-    return emitAt(it->second.other, shifted);
+    LaneIndex &lane = shifted.indices[shift->dim];
+    lane = addConstant(lane, shift->offset);
+    return emitAt(shift->other, shifted);
   }
   Operation *op = value.getDefiningOp();
   assert(op && "an argument that is not bound");
@@ -652,6 +652,11 @@ void Expression::bindMemory(Value value, Access access) {
 const Access *Expression::findMemory(Value value) const {
   auto it = memory.find(value);
   return it == memory.end() ? nullptr : &it->second;
+}
+
+const Expression::Shift *Expression::findShifted(Value value) const {
+  auto it = shifts.find(value);
+  return it == shifts.end() ? nullptr : &it->second;
 }
 
 std::optional<Access> Expression::reshapedMemory(ReshapeOp op) const {

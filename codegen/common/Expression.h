@@ -37,6 +37,10 @@ struct Position {
 
 class Expression {
 public:
+  struct Shift {
+    mlir::Value other;
+    int64_t dim, offset;
+  };
   using Source = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, const Position &)>;
 
   /// Makes `value` (an argument, or a root's result) come from memory.
@@ -68,7 +72,7 @@ public:
   const Access *findMemory(mlir::Value value) const;
   bool isSource(mlir::Value value) const { return sources.contains(value); }
   /// What `value` was bound to by bindShifted, or null.
-  mlir::Value findShifted(mlir::Value value) const { return shifts.lookup(value).other; }
+  const Shift *findShifted(mlir::Value value) const;
   /// A reshape of contiguous memory is memory again.
   std::optional<Access> reshapedMemory(ReshapeOp op) const;
 
@@ -76,10 +80,6 @@ private:
   friend class ExpressionEmitter;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;
-  struct Shift {
-    mlir::Value other;
-    int64_t dim, offset;
-  };
   llvm::DenseMap<mlir::Value, Shift> shifts;
 };
 

@@ -58,8 +58,9 @@ static int findTiled(ArrayRef<NestLoop> loops, int i, const AccessAnalysis &anal
     for (auto [j, loop] : llvm::enumerate(loops))
       if (read.strides[loop.dim] == 1 && (tiled < 0 || tiled == static_cast<int>(j)))
         tiled = j;
-    if (tiled < 0 || tiled == i || read.strides[loops[tiled].dim] != 1 || read.dims[dim] < 0 ||
-        read.dims[loops[tiled].dim] < 0 || analysis.fixed[loops[tiled].dim] ||
+    // A tile stands for every read of its value.
+    if (tiled < 0 || tiled == i || !read.isOnly || read.strides[loops[tiled].dim] != 1 ||
+        read.dims[dim] < 0 || read.dims[loops[tiled].dim] < 0 || analysis.fixed[loops[tiled].dim] ||
         loops[tiled].size < lanes)
       return -1;
   }

@@ -273,6 +273,60 @@ TEST_P(MovementTest, Transposes) {
     }
 }
 
+// A tile that is transposed in registers stands for one read: the same tensor may
+// be read elsewhere at the same time.
+TEST_P(MovementTest, ReadsTransposedTensorsAtSeveralPlaces) {
+  for (int size : {16, 24, 40}) {
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<2x{0}x{0}xf32>) -> tensor<2x{0}x{0}xf32> {{
+        %0 = lumen.transpose %x [0, 2, 1] : tensor<2x{0}x{0}xf32> -> tensor<2x{0}x{0}xf32>
+        %1 = lumen.binary <sub> %x, %0 : tensor<2x{0}x{0}xf32>
+        dispatch.yield %1 : tensor<2x{0}x{0}xf32>
+      })",
+                  size)
+              .str());
+    // Two transposed reads that begin at different elements.
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<{0}x{1}xf32>) -> tensor<{0}x{0}xf32> {{
+        %0 = lumen.slice %x [0, 0] [1, 1] : tensor<{0}x{1}xf32> -> tensor<{0}x{0}xf32>
+        %1 = lumen.slice %x [0, 1] [1, 1] : tensor<{0}x{1}xf32> -> tensor<{0}x{0}xf32>
+        %2 = lumen.binary <sub> %0, %1 : tensor<{0}x{0}xf32>
+        %3 = lumen.transpose %2 [1, 0] : tensor<{0}x{0}xf32> -> tensor<{0}x{0}xf32>
+        dispatch.yield %3 : tensor<{0}x{0}xf32>
+      })",
+                  size, size + 1)
+              .str());
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<24x{0}xf32>) -> tensor<{0}x24xf32> {{
+        %0 = lumen.reshape %x : tensor<24x{0}xf32> -> tensor<{0}x24xf32>
+        %1 = lumen.transpose %x [1, 0] : tensor<24x{0}xf32> -> tensor<{0}x24xf32>
+        %2 = lumen.binary <sub> %1, %0 : tensor<{0}x24xf32>
+        dispatch.yield %2 : tensor<{0}x24xf32>
+      })",
+                  size)
+              .str());
+    // A read that no strides describe.
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<{0}x{0}xf32>, %i: tensor<{0}xi64>) -> tensor<{0}x{0}xf32> {{
+        %0 = lumen.gather %x, %i {{axis = 1 : i64} : tensor<{0}x{0}xf32>, tensor<{0}xi64> -> tensor<{0}x{0}xf32>
+        %1 = lumen.transpose %x [1, 0] : tensor<{0}x{0}xf32> -> tensor<{0}x{0}xf32>
+        %2 = lumen.binary <sub> %0, %1 : tensor<{0}x{0}xf32>
+        dispatch.yield %2 : tensor<{0}x{0}xf32>
+      })",
+                  size)
+              .str());
+    // Each part of a concatenation is read in a branch of its own.
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<2x{0}x24xf32>, %y: tensor<1x{0}x24xf32>) -> tensor<3x24x{0}xf32> {{
+        %0 = lumen.concat %x, %y {{axis = 0 : i64} : tensor<2x{0}x24xf32>, tensor<1x{0}x24xf32> -> tensor<3x{0}x24xf32>
+        %1 = lumen.transpose %0 [0, 2, 1] : tensor<3x{0}x24xf32> -> tensor<3x24x{0}xf32>
+        dispatch.yield %1 : tensor<3x24x{0}xf32>
+      })",
+                  size)
+              .str());
+  }
+}
+
 TEST_P(MovementTest, Reshapes) {
   check(R"(
     dispatch.kernel @k(%x: tensor<6x35xf32> {dispatch.strides = array<i64: 40, 1>}) -> tensor<14x15xf32> {

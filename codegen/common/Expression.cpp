@@ -42,7 +42,8 @@ struct Place {
 /// Arithmetic on lane indices, and memory accesses by them.
 class Emitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  /// `wide`: lane indices need 64 bits.
+  Emitter(OpBuilder &builder, Location loc, bool wide) : builder(builder), loc(loc), wide(wide) {}
 
   static Place makePlace(const Position &position) {
     Place place;
@@ -89,10 +90,50 @@ protected:
 
   OpBuilder &builder;
   Location loc;
-  bool wide = false; ///< indices need 64 bits
+  bool wide;
 };
 
 } // namespace
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// How wide lane indices are
+//===----------------------------------------------------------------------===//
+
+static bool isBeyond32Bits(int64_t index) { return index > std::numeric_limits<int32_t>::max(); }
+
+/// The period of indices that are reflected at the borders of [0, size).
+static int64_t reflectPeriod(int64_t size) { return std::max<int64_t>(2 * (size - 1), 1); }
+
+/// The multiple of `period` that makes indices from -low on positive.
+static int64_t cycleBias(int64_t period, int64_t low) {
+  return low > 0 ? llvm::divideCeil(low, period) * period : 0;
+}
+
+/// The farthest element of a tensor, with the gaps of its strides.
+static bool needsWideIndices(const Access &access) {
+  int64_t last = 0;
+  for (auto [size, stride] : llvm::zip_equal(access.type.getShape(), access.strides))
+    last += std::max<int64_t>(size - 1, 0) * std::abs(stride);
+  return isBeyond32Bits(last);
+}
+
+static bool needsWideIndices(Operation &op) {
+  for (Value result : op.getResults())
+    if (isBeyond32Bits(tensorType(result).getNumElements()))
+      return true;
+  auto pad = dyn_cast<PadOp>(op);
+  if (!pad || (pad.getKind() != PadKind::Reflect && pad.getKind() != PadKind::Wrap))
+    return false;
+  for (auto [size, low, high] :
+       llvm::zip_equal(tensorType(pad.getOperand()).getShape(), pad.getLow(), pad.getHigh())) {
+    int64_t period = pad.getKind() == PadKind::Reflect ? reflectPeriod(size) : size;
+    if (size > 0 && isBeyond32Bits(std::max(period, cycleBias(period, low) + size + high)))
+      return true;
+  }
+  return false;
+}
 
 //===----------------------------------------------------------------------===//
 // Lane indices
@@ -236,12 +277,12 @@ void Emitter::store(Value data, const Access &access, const Place &place) {
 
 Value Expression::load(OpBuilder &builder, Location loc, const Access &access,
                        const Position &position) {
-  return Emitter(builder, loc).load(access, Emitter::makePlace(position));
+  return Emitter(builder, loc, needsWideIndices(access)).load(access, Emitter::makePlace(position));
 }
 
 void Expression::store(OpBuilder &builder, Location loc, Value data, const Access &access,
                        const Position &position) {
-  Emitter(builder, loc).store(data, access, Emitter::makePlace(position));
+  Emitter(builder, loc, needsWideIndices(access)).store(data, access, Emitter::makePlace(position));
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,13 +295,17 @@ namespace lumen {
 class ExpressionEmitter : Emitter {
 public:
   ExpressionEmitter(const Expression &expression, OpBuilder &builder, Location loc)
-      : Emitter(builder, loc), expression(expression) {
-    wide = llvm::any_of(expression.memory, [](const auto &entry) {
-      return entry.second.type.getNumElements() > std::numeric_limits<int32_t>::max();
-    });
-  }
+      : Emitter(builder, loc,
+                llvm::any_of(expression.memory,
+                             [](const auto &entry) { return needsWideIndices(entry.second); })),
+        expression(expression) {}
 
-  Value emit(Value value, const Position &position) { return emitAt(value, makePlace(position)); }
+  Value emit(Value value, const Position &position) {
+    if (Operation *op = value.getDefiningOp(); op && !wide)
+      wide = llvm::any_of(op->getBlock()->without_terminator(),
+                          [](Operation &op) { return needsWideIndices(op); });
+    return emitAt(value, makePlace(position));
+  }
 
 private:
   Value emitAt(Value value, const Place &place);
@@ -275,7 +320,8 @@ private:
   Value emitConcat(ConcatOp op, const Place &place);
   Value emitPad(PadOp op, const Place &place);
   Value emitGather(GatherOp op, const Place &place);
-  LaneIndex reflect(const LaneIndex &a, int64_t size, int64_t lanes);
+  LaneIndex cycle(const LaneIndex &a, int64_t period, int64_t low, int64_t lanes);
+  LaneIndex reflect(const LaneIndex &a, int64_t size, int64_t low, int64_t lanes);
 
   const Expression &expression;
   /// Per value, the places where it was emitted and what came out.
@@ -283,8 +329,6 @@ private:
 };
 
 } // namespace lumen
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static Place withIndices(const Place &place, SmallVector<LaneIndex> indices) {
   Place result = place;
@@ -538,13 +582,18 @@ Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
   return result;
 }
 
-/// Folds an index back into [0, size) at both borders, as often as needed.
-LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, int64_t size, int64_t lanes) {
+/// The remainder of an index that is not less than -low.
+LaneIndex ExpressionEmitter::cycle(const LaneIndex &a, int64_t period, int64_t low, int64_t lanes) {
+  return divide(addConstant(a, cycleBias(period, low)), period, lanes, /*remainder=*/true);
+}
+
+/// Folds an index, not less than -low, back into [0, size) at both borders, as often
+/// as needed.
+LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, int64_t size, int64_t low, int64_t lanes) {
   if (size == 1)
     return constant(0);
-  int64_t period = 2 * (size - 1);
-  // Far enough to the right that the remainder is that of a positive number.
-  LaneIndex phase = divide(addConstant(a, period * (1 << 10)), period, lanes, /*remainder=*/true);
+  int64_t period = reflectPeriod(size);
+  LaneIndex phase = cycle(a, period, low, lanes);
   LaneIndex mirrored = addConstant(scale(phase, -1), period);
   if (phase.isUniform())
     return {make<arith::MinSIOp>(phase.base, mirrored.base), 0, {}};
@@ -567,10 +616,10 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
       lane = clamp(lane, 0, size - 1, lanes);
       continue;
     case PadKind::Reflect:
-      lane = reflect(lane, size, lanes);
+      lane = reflect(lane, size, low, lanes);
       continue;
     case PadKind::Wrap:
-      lane = divide(addConstant(lane, size * (1 << 10)), size, lanes, /*remainder=*/true);
+      lane = cycle(lane, size, low, lanes);
       continue;
     case PadKind::Constant:
       break;
@@ -623,17 +672,22 @@ Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
     lane = clamp(lane, 0, size - 1, 1);
   } else {
     auto type = cast<VectorType>(picked.getType());
+    VectorType target = indexVector(place.lanes);
+    unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
+    // Extended first: the dimension may be longer than what its indices count.
+    if (from < to) {
+      auto indices = tensorType(op.getIndices()).getElementType();
+      picked = indices.isUnsignedInteger() ? make<arith::ExtUIOp>(target, picked)
+                                           : make<arith::ExtSIOp>(target, picked);
+      type = target;
+    }
     Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, splat(type, 0));
     Value wrapped = make<arith::AddIOp>(picked, splat(type, size));
     picked = make<arith::SelectOp>(negative, wrapped, picked);
     // Clamped before it is narrowed, so that large indices do not wrap around.
     lane = clamp({{}, 0, picked}, 0, size - 1, place.lanes);
-    VectorType target = indexVector(place.lanes);
-    unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
     if (from > to)
       lane.bent = make<arith::TruncIOp>(target, lane.bent);
-    else if (from < to)
-      lane.bent = make<arith::ExtSIOp>(target, lane.bent);
   }
   SmallVector<LaneIndex> indices(begin, begin + axis);
   indices.push_back(lane);

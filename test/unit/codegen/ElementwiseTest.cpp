@@ -402,6 +402,27 @@ TEST_P(MovementTest, PadsInEveryWay) {
       }
 }
 
+// Borders are counted from the extent itself, however large it is.
+TEST_P(MovementTest, PadsLongRows) {
+  for (auto [kind, size] : {std::pair("reflect", 2200000), {"wrap", 4300000}})
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<{1}xui8>, %v: tensor<ui8>) -> tensor<{2}xui8> {{
+        %0 = lumen.pad <{0}> %x, %v [3] [4] : tensor<{1}xui8>, tensor<ui8> -> tensor<{2}xui8>
+        dispatch.yield %0 : tensor<{2}xui8>
+      })",
+                  kind, size, size + 7)
+              .str());
+  // Many times around.
+  for (const char *kind : {"reflect", "wrap"})
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<3xf32>, %v: tensor<f32>) -> tensor<9003xf32> {{
+        %0 = lumen.pad <{0}> %x, %v [5000] [4000] : tensor<3xf32>, tensor<f32> -> tensor<9003xf32>
+        dispatch.yield %0 : tensor<9003xf32>
+      })",
+                  kind)
+              .str());
+}
+
 TEST_P(MovementTest, Gathers) {
   CheckOptions options;
   // Also from the end, and outside of the dimension.

@@ -48,8 +48,10 @@ Value CpuKernel::scratchView(int64_t byteOffset, Type type, int64_t elements) {
 
 func::FuncOp CpuKernel::sharedFunction(StringRef name, FunctionType type,
                                        llvm::function_ref<void(OpBuilder &, Block &)> body) {
-  if (auto existing = module.lookupSymbol<func::FuncOp>(name))
+  if (auto existing = module.lookupSymbol<func::FuncOp>(name)) {
+    assert(existing.getFunctionType() == type && "functions of one name differ in their types");
     return existing;
+  }
   OpBuilder moduleBuilder = OpBuilder::atBlockEnd(module.getBody());
   auto function = func::FuncOp::create(moduleBuilder, loc, name, type);
   function.setPrivate();

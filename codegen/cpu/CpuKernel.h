@@ -55,7 +55,8 @@ struct CpuKernel {
   mlir::Value scratchView(int64_t byteOffset, mlir::Type type, int64_t elements);
 
   /// A private function of this module, made by `body` on first use: kernels
-  /// share micro-kernels by name.
+  /// share micro-kernels by name, which must tell all that `body` depends on, also
+  /// the element type behind a pointer.
   mlir::func::FuncOp
   sharedFunction(llvm::StringRef name, mlir::FunctionType type,
                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Block &)> body);

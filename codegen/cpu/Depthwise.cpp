@@ -168,9 +168,9 @@ private:
 
 void emitDepthwise(CpuKernel &kernel, const Epilogue *epilogue, const DepthwiseCall &call) {
   std::string name =
-      llvm::formatv("depthwise_{0}x{1}_{2}s{3}d{4}_{5}_{6}_{7}_{8}_{9}", call.rows, call.lanes,
-                    call.window, call.stride, call.dilation, call.low, call.high, call.tailLanes,
-                    call.segments.size(), epilogue ? epilogue->key : "raw");
+      llvm::formatv("depthwise_{0}_{1}x{2}_{3}s{4}d{5}_{6}_{7}_{8}_{9}_{10}", call.type, call.rows,
+                    call.lanes, call.window, call.stride, call.dilation, call.low, call.high,
+                    call.tailLanes, call.segments.size(), epilogue ? epilogue->key : "raw");
   SmallVector<Value> values = call.values();
   auto function =
       kernel.sharedFunction(name, kernel.builder.getFunctionType(TypeRange(ValueRange(values)), {}),

@@ -232,8 +232,8 @@ private:
 
 void cpu::emitTiles(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call) {
   std::string name =
-      llvm::formatv("tile_{0}x{1}x{2}_{3}{4}{5}_{6}", call.tile.rows, call.tile.vectors,
-                    call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
+      llvm::formatv("tile_{0}_{1}x{2}x{3}_{4}{5}{6}_{7}", call.type, call.tile.rows,
+                    call.tile.vectors, call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
                     call.sums ? "a" : "", epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);

@@ -57,6 +57,9 @@ public:
 
   virtual llvm::StringRef getName() const = 0;
 
+  /// Every level that can be chosen, most demanding first.
+  virtual llvm::ArrayRef<llvm::StringRef> getLevelNames() const = 0;
+
   /// Parses the part after `cpu:` ("x86-64-v3+x86-64-v4", "native", ""); on
   /// failure `error` says what was wrong and what exists.
   virtual bool selectLevels(llvm::StringRef text, std::string &error) = 0;

@@ -47,6 +47,7 @@ public:
   }
 
   StringRef getName() const override { return "cpu"; }
+  ArrayRef<StringRef> getLevelNames() const override { return levelNames(); }
   ArrayRef<Level> getLevels() const override { return levels; }
   void prepare(MLIRContext &context) const override { prepareContext(context); }
   bool selectLevels(StringRef text, std::string &error) override;

@@ -36,10 +36,15 @@ llvm::StringMap<int64_t> readOpsets(const RepeatedPtrField<::onnx::OperatorSetId
     const auto *range = llvm::find_if(ranges, [&](auto &range) { return range.domain == domain; });
     int64_t oldest = range == std::end(ranges) ? 1 : range->oldest;
     int64_t newest = range == std::end(ranges) ? INT64_MAX : range->newest;
-    if (version < oldest || version > newest)
+    if (version < oldest || version > newest) {
+      StringRef advice;
+      if (domain.empty() && version < oldest)
+        advice = "; convert it with onnx.version_converter";
       diagnostics.error(what + "imports version " + Twine(version) + " of operator set '" +
                         shownDomain(domain) + "', expected " + Twine(oldest) +
-                        (newest == INT64_MAX ? Twine(" or more") : " to " + Twine(newest)));
+                        (newest == INT64_MAX ? Twine(" or more") : " to " + Twine(newest)) +
+                        advice);
+    }
     auto [it, isNew] = result.try_emplace(domain, version);
     if (!isNew && it->second != version)
       diagnostics.error(what + "imports operator set '" + shownDomain(domain) + "' twice, as " +

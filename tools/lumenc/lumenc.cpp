@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Target.h"
 #include "compiler/Compiler.h"
 #include "passes/onnx-to-lumen/OnnxToLumen.h"
 
@@ -11,9 +12,11 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -30,6 +33,22 @@ bool usage(const llvm::Twine &text) {
 }
 
 bool parseSize(StringRef text, int64_t &size) { return !text.getAsInteger(10, size) && size >= 0; }
+
+/// What --help says about --target, from the targets themselves.
+std::string describeTargets() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "Device and its levels: DEVICE[:LEVEL+LEVEL|:native] (default cpu)";
+  for (StringRef name : lumen::targetNames()) {
+    std::unique_ptr<lumen::Target> target = lumen::createTarget(name);
+    os << "\nlevels of " << name << ": " << llvm::join(target->getLevelNames(), ", ")
+       << " (default ";
+    llvm::interleave(
+        target->getLevels(), os, [&](const lumen::Level &level) { os << level.name; }, "+");
+    os << ")";
+  }
+  return text;
+}
 
 /// The command line. An object rather than globals, made after LLVM's own
 /// options (which share names with ours) were taken out of the parser.
@@ -51,9 +70,9 @@ struct Flags {
       cl::desc("What to write: so (default), obj, lib, llvm, asm, or a stage: onnx, lumen, graph, "
                "dispatch, memory"),
       cl::value_desc("form"), cl::init("so"), cl::cat(category)};
-  cl::opt<std::string> target{
-      "target", cl::desc("Device and its levels: cpu[:LEVEL+LEVEL|:native] (default cpu)"),
-      cl::value_desc("target"), cl::init("cpu"), cl::cat(category)};
+  std::string targets = describeTargets();
+  cl::opt<std::string> target{"target", cl::desc(targets), cl::value_desc("target"),
+                              cl::init("cpu"), cl::cat(category)};
   cl::list<std::string> shapes{"shape", cl::desc("Shape of an input: NAME=1x3x224x224"),
                                cl::value_desc("NAME=DIMS"), cl::cat(category)};
   cl::list<std::string> dims{"dim", cl::desc("Size of a symbolic dimension: batch=8"),
@@ -96,6 +115,17 @@ bool checkNoneEmpty(Flags &flags) {
   return true;
 }
 
+/// What should have been written for `text`, which is no shape: "4,8" meant 4x8.
+std::string expectedShape(StringRef text) {
+  std::string guess = text.str();
+  llvm::replace(guess, ',', 'x');
+  bool isShape = llvm::all_of(llvm::split(guess, 'x'), [](StringRef part) {
+    int64_t size;
+    return parseSize(part, size);
+  });
+  return isShape ? guess : "sizes as in 1x3x224x224";
+}
+
 bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
   for (StringRef text : flags.shapes) {
     auto [inputName, extents] = text.rsplit('=');
@@ -110,7 +140,8 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
       extents.split(parts, 'x');
     for (StringRef part : parts)
       if (!parseSize(part, shape.emplace_back()))
-        return usage("--shape " + text + ": '" + part + "' is not a size");
+        return usage("--shape " + text + ": '" + part + "' is not a size, expected " +
+                     expectedShape(extents));
   }
   for (StringRef text : flags.dims) {
     auto [symbol, size] = text.rsplit('=');
@@ -157,8 +188,12 @@ public:
   void show(StringRef step, unsigned number, unsigned total) {
     if (!isTerminal)
       return;
-    llvm::errs() << "\r\x1b[K[" << number + 1 << "/" << total << "] "
-                 << llvm::sys::path::filename(input) << ": " << step << " ";
+    std::string line = llvm::formatv("[{0}/{1}] {2}: {3} ", number + 1, total,
+                                     llvm::sys::path::filename(input), step);
+    // A line that wraps would not be redrawn, but repeated below itself.
+    if (unsigned columns = llvm::sys::Process::StandardErrColumns())
+      line.resize(std::min<size_t>(line.size(), columns - 1));
+    llvm::errs() << "\r\x1b[K" << line;
     shown = true;
   }
   void clear() {
@@ -186,6 +221,8 @@ void printTiming(const lumen::CompileReport &report) {
 } // namespace
 
 int main(int argc, char **argv) {
+  llvm::setBugReportMsg("lumenc crashed, which is a bug of Lumen: please report it with the model, "
+                        "if you may share it, and what follows.\n");
   llvm::InitLLVM init(argc, argv);
   cl::ResetCommandLineParser();
   Flags flags;

@@ -1,16 +1,18 @@
 """Compares compiled models with ONNX Runtime.
 
-compare.py NAME|MODEL.onnx [--levels LEVELS] [--threads COUNTS] [--rtol R] [--atol A]
+compare.py NAME|MODEL.onnx [--levels LEVELS] [--threads COUNTS] [--rtol R] [--atol A] [-- FLAGS]
 
 Compiles the model once, runs it with lumen-run on random inputs at every level
 and thread count, and prints one row for each. Everything is made in a folder
-of its own that is removed at the end.
+of its own that is removed at the end. What follows `--` goes to lumenc:
+compare.py model.onnx -- --dim batch=1
+
+lumenc and lumen-run are those in PATH, else those of build/bin.
 """
 
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,13 +23,15 @@ import onnxruntime
 
 from models import MODELS, Model
 
+ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
 LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
                "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
                "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
-          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int8)": np.int8,
-          "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_}
+          "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int16)": np.int16,
+          "tensor(int8)": np.int8, "tensor(uint64)": np.uint64, "tensor(uint32)": np.uint32,
+          "tensor(uint16)": np.uint16, "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_}
 
 
 def cpu_flags():
@@ -49,6 +53,9 @@ def random_inputs(session, model, seed):
     feed = {}
     for value in session.get_inputs():
         shape = model.shapes.get(value.name, value.shape)
+        if value.type not in DTYPES:
+            sys.exit(f"input '{value.name}' is a {value.type}, expected one of"
+                     f" {', '.join(DTYPES)}")
         dtype = DTYPES[value.type]
         if np.issubdtype(dtype, np.floating):
             feed[value.name] = rng.standard_normal(shape).astype(dtype)
@@ -95,20 +102,32 @@ def errors(actual, expected, rtol, atol):
     return float(np.max(distance, initial=0)), float(np.max(relative, initial=0)), agree
 
 
-def compare(name, model, args, folder):
-    path = folder / "model.onnx"
-    model.make(path)
-    feed, expected = reference(path, model, args.seed)
-    inputs = []
-    for index, (input_name, value) in enumerate(feed.items()):
-        np.save(folder / f"input{index}.npy", value)
-        inputs += ["--input", f"{input_name}=@{folder}/input{index}.npy"]
+def input_shapes(artifact):
+    """The shape of each input, symbols bound."""
+    report = subprocess.run(["lumen-run", artifact, "--json", "--signature"],
+                            stdout=subprocess.PIPE, check=True).stdout
+    return {value["name"]: value["dims"] for value in json.loads(report)["signature"]["inputs"]}
 
+
+def compare(name, model, args, folder):
+    if name in MODELS:
+        path = folder / "model.onnx"
+        model.make(path)
+    else:
+        path = Path(name)  # external data is found beside it
     levels = [LEVELS.get(level, level) for level in args.levels.split(",")]
     artifact = folder / "model.so"
     run(["lumenc", path, "-o", artifact, f"--target=cpu:{'+'.join(levels)}",
          *model.bindings, *args.flags])
-    path.unlink()
+
+    model = model._replace(shapes=input_shapes(artifact))
+    feed, expected = reference(path, model, args.seed)
+    if name in MODELS:
+        path.unlink()
+    inputs = []
+    for index, (input_name, value) in enumerate(feed.items()):
+        np.save(folder / f"input{index}.npy", value)
+        inputs += ["--input", f"{input_name}=@{folder}/input{index}.npy"]
 
     rows = []
     have = cpu_flags()
@@ -132,7 +151,8 @@ def compare(name, model, args, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares compiled models with ONNX Runtime.")
+    parser = argparse.ArgumentParser(description="Compares compiled models with ONNX Runtime.",
+                                     epilog="What follows -- goes to lumenc.")
     parser.add_argument("model", help="a name of models.py, or an ONNX file")
     parser.add_argument("--levels", default="v3,v4")
     parser.add_argument("--threads", default="1,2")
@@ -140,13 +160,19 @@ def main():
     parser.add_argument("--atol", type=float, default=1e-4,
                         help="scaled down by the largest output where that is below one")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("flags", nargs="*", metavar="LUMENC_FLAG", help="after --, for lumenc")
-    args = parser.parse_args()
+    # Not argparse's --, which takes no words once an option has followed the model.
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    args = parser.parse_args(words[:end])
+    args.flags = words[end + 1:]
 
     if args.model in MODELS:
         model = MODELS[args.model]
     else:
-        model = Model(lambda path: shutil.copyfile(args.model, path))
+        model = Model(make=None)
+        if not Path(args.model).is_file():
+            sys.exit(f"{args.model} is neither a file nor one of: {', '.join(MODELS)}")
+    os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
     with tempfile.TemporaryDirectory(prefix="lumen-compare-") as folder:
         rows = compare(args.model, model, args, Path(folder))
 

@@ -4,10 +4,12 @@ gen_docs.py [--check]
 
 Two kinds of parts are generated:
 - docs/reference: one page per dialect and pass library, from their .td files.
-- In any page, the fenced block after a line `<!-- run: COMMAND -->` is what that
-  command prints. It runs in a scratch folder which holds models of
+- In any page, the fenced block after a line `<!-- run: COMMAND -->` is that
+  command and what it prints. It runs in a scratch folder which holds models of
   test/models/models.py, with the built programs in PATH. After `<!-- sample:`
   the output may differ from day to day or machine to machine (times, scores).
+  A `cd "$ROOT" && ` before the command and a ` 2>/dev/null` after it, which keeps
+  the progress of a build off the page, are not shown.
 
 --check changes nothing, and fails where a part is out of date; it leaves the
 samples out.
@@ -63,8 +65,20 @@ def with_output(text, folder, samples):
     def replace(match):
         if match[2] == "sample" and not samples:
             return match[0]
-        return match[1] + run(match[3], folder) + match[5]
+        shown = match[3].removeprefix('cd "$ROOT" && ').removesuffix(" 2>/dev/null")
+        return f"{match[1]}$ {shown}\n{run(match[3], folder)}{match[5]}"
     return BLOCK.sub(replace, text)
+
+
+def write_expectation(model, folder):
+    """image.npy and scores.npy: an input and what ONNX Runtime makes of it."""
+    import numpy
+    import onnxruntime
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    value, = session.get_inputs()
+    image = numpy.random.default_rng(1).standard_normal(value.shape, dtype=numpy.float32)
+    numpy.save(folder / "image.npy", image)
+    numpy.save(folder / "scores.npy", session.run(None, {value.name: image})[0])
 
 
 def main():
@@ -81,6 +95,7 @@ def main():
         from models import MODELS
         for model in ["tiny", "small"]:
             MODELS[model].make(folder / f"{model}.onnx")
+        write_expectation(folder / "small.onnx", folder)
         for case in ["wrong-channels", "unsupported", "dynamic", "text", "missing-external-data"]:
             (folder / case).mkdir()
             CASES[case](folder / case)

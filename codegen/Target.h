@@ -44,8 +44,7 @@ struct CompiledKernels {
 };
 
 struct CodegenOptions {
-  int optLevel = 3;   ///< 0..3
-  bool exact = false; ///< no transformation that changes rounding (Winograd)
+  int optLevel = 3; ///< 0..3
 };
 
 /// What to emit instead of an object, for --emit=llvm|asm.

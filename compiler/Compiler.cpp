@@ -178,7 +178,11 @@ bool Compilation::generateCode(CodeForm form) {
 }
 
 bool Compilation::link() {
-  link::ModelTables tables = buildTables(*module, name, *target, code);
+  DiagnosticCapture capture(&context, diagnostics);
+  FailureOr<link::ModelTables> described = buildTables(*module, name, *target, code);
+  if (failed(described))
+    return false;
+  link::ModelTables &tables = *described;
   std::vector<SmallVector<char, 0>> storage;
   link::Weights weights = buildWeights(*module, storage);
   report.kernels = tables.kernels.size();

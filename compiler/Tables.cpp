@@ -13,7 +13,9 @@ using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
 
-static lumen_abi_dtype dtypeOf(Type type) {
+/// Nothing where lumen_abi.h has no name for `type`.
+static std::optional<lumen_abi_dtype> dtypeOf(Type type) {
+  using DType = std::optional<lumen_abi_dtype>;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
@@ -29,11 +31,14 @@ static lumen_abi_dtype dtypeOf(Type type) {
       return isUnsigned ? LUMEN_ABI_U16 : LUMEN_ABI_I16;
     case 32:
       return isUnsigned ? LUMEN_ABI_U32 : LUMEN_ABI_I32;
-    default:
+    case 64:
       return isUnsigned ? LUMEN_ABI_U64 : LUMEN_ABI_I64;
+    default:
+      return std::nullopt;
     }
   }
-  return llvm::TypeSwitch<Type, lumen_abi_dtype>(type)
+  return llvm::TypeSwitch<Type, DType>(type)
+      .Case<Float32Type>([](auto) { return LUMEN_ABI_F32; })
       .Case<Float64Type>([](auto) { return LUMEN_ABI_F64; })
       .Case<Float16Type>([](auto) { return LUMEN_ABI_F16; })
       .Case<BFloat16Type>([](auto) { return LUMEN_ABI_BF16; })
@@ -43,17 +48,26 @@ static lumen_abi_dtype dtypeOf(Type type) {
       .Case<Float8E5M2FNUZType>([](auto) { return LUMEN_ABI_F8E5M2FNUZ; })
       .Case<Float8E8M0FNUType>([](auto) { return LUMEN_ABI_F8E8M0; })
       .Case<Float4E2M1FNType>([](auto) { return LUMEN_ABI_F4E2M1; })
-      .Case<ComplexType>([](ComplexType type) {
-        return type.getElementType().isF64() ? LUMEN_ABI_C128 : LUMEN_ABI_C64;
+      .Case<ComplexType>([](ComplexType type) -> DType {
+        if (type.getElementType().isF32())
+          return LUMEN_ABI_C64;
+        return type.getElementType().isF64() ? DType(LUMEN_ABI_C128) : std::nullopt;
       })
-      .Default([](auto) { return LUMEN_ABI_F32; });
+      .Default([](auto) { return std::nullopt; });
 }
 
-static link::Value describeValue(RankedTensorType type, DictionaryAttr attrs, StringRef fallback) {
+/// `role`: "input" or "output", with its number the name of a value that has none.
+static FailureOr<link::Value> describeValue(func::FuncOp main, RankedTensorType type,
+                                            DictionaryAttr attrs, StringRef role, unsigned i) {
   link::Value value;
   auto name = attrs ? attrs.getAs<StringAttr>("onnx.name") : nullptr;
-  value.name = name ? name.str() : fallback.str();
-  value.dtype = dtypeOf(type.getElementType());
+  value.name = name ? name.str() : (role + Twine(i)).str();
+  std::optional<lumen_abi_dtype> dtype = dtypeOf(type.getElementType());
+  if (!dtype)
+    return main.emitError() << role << " '" << value.name << "' has element type "
+                            << type.getElementType()
+                            << ", expected one that compiled models can pass";
+  value.dtype = *dtype;
   value.dims.emplace();
   for (int64_t extent : type.getShape())
     value.dims->push_back({extent, extent, ""});
@@ -96,8 +110,8 @@ static uint64_t flopsOf(KernelOp kernel) {
   return flops;
 }
 
-link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Target &target,
-                                     const KernelCode &code) {
+FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
+                                                const Target &target, const KernelCode &code) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   auto number = [&](StringRef attr) {
     return static_cast<uint64_t>(module->getAttrOfType<IntegerAttr>(attr).getInt());
@@ -111,15 +125,24 @@ link::ModelTables lumen::buildTables(ModuleOp module, StringRef name, const Targ
   tables.arenaLowerBound = number("lumen.arena_lower_bound");
   tables.bytesWithoutSharing = number("lumen.bytes_without_sharing");
 
-  for (auto [i, type] : llvm::enumerate(main.getArgumentTypes()))
-    tables.inputs.push_back(describeValue(cast<RankedTensorType>(type), main.getArgAttrDict(i),
-                                          "input" + std::to_string(i)));
+  bool ok = true;
+  auto describeAll = [&](StringRef role, std::vector<link::Value> &values, auto types,
+                         auto attrsOf) {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      FailureOr<link::Value> value =
+          describeValue(main, cast<RankedTensorType>(type), attrsOf(i), role, i);
+      ok &= succeeded(value);
+      values.push_back(succeeded(value) ? std::move(*value) : link::Value());
+    }
+  };
+  describeAll("input", tables.inputs, main.getArgumentTypes(),
+              [&](unsigned i) { return main.getArgAttrDict(i); });
   auto resultTypes = main->getAttrOfType<ArrayAttr>("lumen.result_types");
   auto resultAttrs = main->getAttrOfType<ArrayAttr>("lumen.result_attrs");
-  for (auto [i, type] : llvm::enumerate(resultTypes.getAsValueRange<TypeAttr>()))
-    tables.outputs.push_back(describeValue(cast<RankedTensorType>(type),
-                                           cast<DictionaryAttr>(resultAttrs[i]),
-                                           "output" + std::to_string(i)));
+  describeAll("output", tables.outputs, resultTypes.getAsValueRange<TypeAttr>(),
+              [&](unsigned i) { return cast<DictionaryAttr>(resultAttrs[i]); });
+  if (!ok)
+    return failure();
 
   for (const Level &level : target.getLevels())
     tables.levels.push_back(

@@ -8,9 +8,10 @@
 namespace lumen {
 
 /// Describes `module`, as it is after the stage `memory`, in the terms of
-/// lumen_abi.h. `code` holds the launch shapes of its kernels.
-link::ModelTables buildTables(mlir::ModuleOp module, llvm::StringRef name, const Target &target,
-                              const KernelCode &code);
+/// lumen_abi.h. `code` holds the launch shapes of its kernels. Fails with a
+/// diagnostic for every input and output whose type has no name there.
+mlir::FailureOr<link::ModelTables> buildTables(mlir::ModuleOp module, llvm::StringRef name,
+                                               const Target &target, const KernelCode &code);
 
 /// The constants of `module`. Bytes that lie nowhere in memory yet (small
 /// constants) are made in `storage`, which must outlive the result.

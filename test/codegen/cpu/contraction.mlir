@@ -20,8 +20,8 @@ dispatch.kernel @b(%a: tensor<28x32xf32>, %b: tensor<1x32x64xf32>, %c: tensor<64
 }
 
 // CHECK-LABEL: func.func @"a.x86-64-v4"
-// CHECK: call @[[SIX:tile_6x4x16_0_[0-9a-f]+]](
-// CHECK: call @[[FIVE:tile_5x4x16_0_[0-9a-f]+]](
+// CHECK: call @[[SIX:tile_f32_6x4x16_0_[0-9a-f]+]](
+// CHECK: call @[[FIVE:tile_f32_5x4x16_0_[0-9a-f]+]](
 // CHECK: func.func private @[[SIX]]
 // CHECK-COUNT-24: vector.fma
 // CHECK-NOT: vector.fma

@@ -13,10 +13,10 @@ dispatch.kernel @k(%x: tensor<1x14x14x32xf32>, %w: tensor<1x1x288x64xf32>) -> te
 }
 
 // CHECK-LABEL: func.func @"k.x86-64-v4"
-// CHECK: call @tile_5x4x16_2b_raw
+// CHECK: call @tile_f32_5x4x16_2b_raw
 // CHECK: math.exp
-// CHECK: call @tile_5x4x16_1_raw
-// CHECK: call @tile_4x4x16_2b_raw
+// CHECK: call @tile_f32_5x4x16_1_raw
+// CHECK: call @tile_f32_4x4x16_2b_raw
 
 // V3-LABEL: func.func @"k.x86-64-v3"
-// V3: call @tile_5x2x8_2b_raw
+// V3: call @tile_f32_5x2x8_2b_raw

@@ -10,6 +10,6 @@ dispatch.kernel @k(%x: tensor<1x7x7x32xf32>, %w: tensor<9x32xf32>) -> tensor<1x7
   dispatch.yield %0 : tensor<1x7x7x32xf32>
 }
 
-// CHECK: func.func private @depthwise_7x16_3s1d1_1_8
+// CHECK: func.func private @depthwise_f32_7x16_3s1d1_1_8
 // CHECK-COUNT-19: vector.fma
 // CHECK-NOT: vector.fma

@@ -23,10 +23,11 @@ RESULTS = BUILD / "test-results"
 Outcome = namedtuple("Outcome", "passed failed skipped")  # lists of test names
 
 # LLVM itself is not instrumented: containers that cross its border look overflown,
-# and memory that its allocators hand out looks poisoned.
+# and memory that its allocators hand out looks poisoned. Its threads have signal
+# stacks of their own, which the sanitizer would unmap as if they were its.
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
-                    ":allocator_may_return_null=1",
+                    ":allocator_may_return_null=1:use_sigaltstack=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1",
 }

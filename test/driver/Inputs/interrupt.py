@@ -28,9 +28,11 @@ for number in (signal.SIGINT, signal.SIGTERM):
         process.send_signal(number)
         status = process.wait(timeout=60)
         left = sorted(os.listdir("out"))
-        expected = whole if status == 0 else []
-        assert left == expected, f"{number.name} after {delay:.2f} s: status {status}, left {left}"
-        interrupted += status != 0
+        # The signal may come when all is written and only the exit is left.
+        complete = left == whole
+        assert complete or (left == [] and status != 0), \
+            f"{number.name} after {delay:.2f} s: status {status}, left {left}"
+        interrupted += not complete
         if status == 0:
             break
     assert interrupted, f"{number.name} never came in time"

@@ -315,8 +315,17 @@ static LogicalResult gather(Node &node) {
   return node.yield(node.emit.gather(node.input(0), node.input(1), *axis));
 }
 
-/// Checks a 4-D input and a positive block size.
-static FailureOr<int64_t> readBlock(Node &node) {
+/// What DepthToSpace and SpaceToDepth share: the side of a block, and whether its
+/// positions come before the depth in the channels (DCR).
+struct Blocks {
+  int64_t side;
+  bool positionsFirst;
+};
+
+/// Checks a 4-D input, a positive block size and the mode, an attribute from the
+/// operator set `modeSince` on.
+static FailureOr<Blocks> readBlocks(Node &node, int64_t modeSince) {
+  StringRef mode = node.getOpset() >= modeSince ? node.string("mode", "DCR") : "DCR";
   int64_t block = node.integer("blocksize", 0);
   if (block < 1 || block > std::numeric_limits<int32_t>::max())
     return node.error() << "attribute 'blocksize' is " << block << ", expected 1 to "
@@ -324,17 +333,16 @@ static FailureOr<int64_t> readBlock(Node &node) {
   if (node.inputType(0).getRank() != 4)
     return node.error() << "input has shape " << shapeText(node.inputShape(0))
                         << ", expected four dimensions";
-  return block;
+  if (mode != "DCR" && mode != "CRD")
+    return node.error() << "attribute 'mode' is '" << mode << "', expected DCR or CRD";
+  return Blocks{block, mode == "DCR"};
 }
 
 static LogicalResult depthToSpace(Node &node) {
-  StringRef mode = node.getOpset() >= 11 ? node.string("mode", "DCR") : "DCR";
-  FailureOr<int64_t> block = readBlock(node);
-  if (failed(block))
+  FailureOr<Blocks> blocks = readBlocks(node, /*modeSince=*/11);
+  if (failed(blocks))
     return failure();
-  if (mode != "DCR" && mode != "CRD")
-    return node.error() << "attribute 'mode' is '" << mode << "', expected DCR or CRD";
-  int64_t b = *block, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
+  int64_t b = blocks->side, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
   int64_t h = node.inputShape(0)[2], w = node.inputShape(0)[3];
   if (c % (b * b) != 0)
     return node.error() << "input has " << c << " channels, expected a multiple of " << b * b;
@@ -342,26 +350,24 @@ static LogicalResult depthToSpace(Node &node) {
   Emitter &emit = node.emit;
   // Both to [n, depth, h, b, w, b].
   Value x =
-      mode == "DCR"
+      blocks->positionsFirst
           ? emit.transpose(emit.reshape(node.input(0), {n, b, b, depth, h, w}), {0, 3, 4, 1, 5, 2})
           : emit.transpose(emit.reshape(node.input(0), {n, depth, b, b, h, w}), {0, 1, 4, 2, 5, 3});
   return node.yield(emit.reshape(x, {n, depth, h * b, w * b}));
 }
 
 static LogicalResult spaceToDepth(Node &node) {
-  StringRef mode = node.getOpset() >= 28 ? node.string("mode", "DCR") : "DCR";
-  FailureOr<int64_t> block = readBlock(node);
-  if (failed(block))
+  FailureOr<Blocks> blocks = readBlocks(node, /*modeSince=*/28);
+  if (failed(blocks))
     return failure();
-  if (mode != "DCR" && mode != "CRD")
-    return node.error() << "attribute 'mode' is '" << mode << "', expected DCR or CRD";
-  int64_t b = *block, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
+  int64_t b = blocks->side, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
   int64_t h = node.inputShape(0)[2], w = node.inputShape(0)[3];
   if (h % b != 0 || w % b != 0)
     return node.error() << "input is " << h << "x" << w << ", expected multiples of " << b;
   Emitter &emit = node.emit;
   Value x = emit.reshape(node.input(0), {n, c, h / b, b, w / b, b});
-  x = mode == "DCR" ? emit.transpose(x, {0, 3, 5, 1, 2, 4}) : emit.transpose(x, {0, 1, 3, 5, 2, 4});
+  x = blocks->positionsFirst ? emit.transpose(x, {0, 3, 5, 1, 2, 4})
+                             : emit.transpose(x, {0, 1, 3, 5, 2, 4});
   return node.yield(emit.reshape(x, {n, c * b * b, h / b, w / b}));
 }
 

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 2u
+#define LUMEN_ABI_VERSION 3u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -49,11 +49,20 @@ typedef enum lumen_abi_kind {
   LUMEN_ABI_OPTIONAL = 2
 } lumen_abi_kind;
 
+/* Stands for "none" where an index is expected. */
+#define LUMEN_ABI_NONE UINT32_MAX
+
 /* One dimension of an input or output. */
 typedef struct lumen_abi_dim {
   int64_t extent;     /* >= 0: fixed. -1: dynamic. */
   int64_t bound;      /* upper bound where one is known, else -1; == extent if fixed */
-  const char *symbol; /* name shared by equal dimensions, NULL where there is none */
+  const char *symbol; /* "batch", "3*seq + 1"; NULL where the file gives no name */
+  /* Of a dynamic one. Input: the entry symbol that it binds, or must equal where
+   * an earlier dimension bound it. Output: the expression that it is. */
+  uint32_t expr;
+  /* Output: an expression over entry symbols that is never smaller, LUMEN_ABI_NONE
+   * where there is none. The expression itself where it has entry symbols only. */
+  uint32_t bound_expr;
 } lumen_abi_dim;
 
 typedef struct lumen_abi_value {
@@ -75,22 +84,82 @@ typedef enum lumen_abi_region {
   LUMEN_ABI_INPUT = 2,   /* `index` is the input's position */
   LUMEN_ABI_OUTPUT = 3,  /* `index` is the output's position */
   LUMEN_ABI_INIT = 4,    /* made once per model and device by an init kernel */
-  LUMEN_ABI_HEAP = 5     /* values without a bound, reset at each run */
+  LUMEN_ABI_HEAP = 5     /* values whose size only the run knows, of the context's heap */
 } lumen_abi_region;
 
-typedef struct lumen_abi_buffer {
+/* Memory with one base address. A static plan has one storage for the whole
+ * arena; a symbolic one has a storage per slot, placed for each shape anew. */
+typedef struct lumen_abi_storage {
   uint32_t region; /* lumen_abi_region */
-  uint32_t index;  /* which input, output, init or heap value; else 0 */
-  uint64_t offset; /* from the region's base */
-  uint64_t size;
+  uint32_t index;  /* which input, output or init; else 0 */
+  uint64_t offset; /* from the region's base; unused where the runtime packs */
+  uint64_t size;   /* bytes; unused with size_expr */
+  /* LUMEN_ABI_NONE, or the bytes. An arena storage with an expression is packed by
+   * the runtime when a shape is planned: no two that are live at a time overlap. */
+  uint32_t size_expr;
+  uint32_t first, last; /* live in steps (or launches) first..last, both included */
+  uint32_t reserved;
+} lumen_abi_storage;
+
+/* What a launch gets as an argument: bytes of a storage. */
+typedef struct lumen_abi_buffer {
+  uint32_t storage;
+  uint32_t offset_expr; /* LUMEN_ABI_NONE, or bytes to add to `offset` */
+  uint64_t offset;      /* bytes, from the storage's base */
+  uint64_t size;        /* bytes, for reports; 0 where only the run knows */
 } lumen_abi_buffer;
+
+/* ---- Sizes -------------------------------------------------------------- */
+
+/* A symbol is a 64-bit size that only the run knows. Entry symbols, the first
+ * ones, come from the inputs' extents; others get values by steps. */
+
+typedef enum lumen_abi_expr_op {
+  LUMEN_ABI_EXPR_CONSTANT = 0, /* value */
+  LUMEN_ABI_EXPR_SYMBOL = 1,   /* symbol a */
+  LUMEN_ABI_EXPR_ADD = 2,      /* of expressions a and b, here and below */
+  LUMEN_ABI_EXPR_SUB = 3,
+  LUMEN_ABI_EXPR_MUL = 4,
+  LUMEN_ABI_EXPR_FLOORDIV = 5, /* towards minus infinity */
+  LUMEN_ABI_EXPR_MIN = 6,
+  LUMEN_ABI_EXPR_MAX = 7,
+  LUMEN_ABI_EXPR_BROADCAST = 8 /* a == 1 ? b : a */
+} lumen_abi_expr_op;
+
+/* Operands come before their uses. The first num_entry_exprs depend on entry
+ * symbols only and are evaluated when a shape is planned; the others by steps.
+ * A result that leaves int64, or a division by zero, ends the run with
+ * LUMEN_ERROR_INVALID_ARGUMENT. */
+typedef struct lumen_abi_expr {
+  uint32_t op; /* lumen_abi_expr_op */
+  uint32_t a, b;
+  uint32_t reserved;
+  int64_t value;
+} lumen_abi_expr;
+
+typedef enum lumen_abi_check_kind {
+  LUMEN_ABI_CHECK_EQUAL = 0,     /* a == b */
+  LUMEN_ABI_CHECK_BROADCAST = 1, /* a == b, or one of them is 1 */
+  LUMEN_ABI_CHECK_LESS_EQUAL = 2 /* a <= b */
+} lumen_abi_check_kind;
+
+/* What a model assumes of sizes. The first num_entry_checks are made when a
+ * shape is planned, before any work; the others by steps. */
+typedef struct lumen_abi_check {
+  uint32_t kind; /* lumen_abi_check_kind */
+  uint32_t a, b; /* expressions */
+  uint32_t reserved;
+  const char *node; /* "Reshape 'decoder/reshape'" */
+  const char *what; /* "elements of the operand and of the new shape"; the error
+                     * reads "<model>: <node>: <what> are <a> and <b>, expected ..." */
+} lumen_abi_check;
 
 /* ---- Kernels ------------------------------------------------------------ */
 
 /* A CPU kernel runs work units [begin, end) of its grid.
  *
  * args:    one pointer per buffer of the launch, outputs last.
- * sizes:   run-time sizes of the launch (none when all shapes are static).
+ * sizes:   values of the launch's size_exprs (none when all shapes are static).
  * worker:  0 <= worker < number of workers of the executor; two calls that run
  *          at the same time never share a worker.
  * scratch: this worker's scratch of `scratch_size` bytes, aligned to
@@ -153,7 +222,7 @@ typedef struct lumen_abi_launch {
   uint32_t kernel;
   uint32_t affinity;  /* lumen_abi_affinity */
   uint32_t first_arg;
-  uint32_t first_size; /* into the run-time sizes */
+  uint32_t first_size; /* into size_exprs: the kernel's `sizes` */
   uint32_t num_sizes;
   uint32_t num_outputs; /* the last ones of the kernel's arguments are written */
   const char *nodes;  /* names of the ONNX nodes it computes, joined by " + " */
@@ -163,23 +232,42 @@ typedef struct lumen_abi_launch {
 
 /* ---- Schedule ----------------------------------------------------------- */
 
-/* Passed to generated schedule code; the runtime's driver fills it. Calls
- * return 0, or a status code of lumen.h that ends the run. */
-typedef struct lumen_abi_frame {
-  void *state; /* the runtime's */
-  const int64_t *sizes;          /* run-time sizes, from `plan` */
-  int (*launch)(struct lumen_abi_frame *, uint32_t launch);
-  /* By the buffer's size: a bool of 1 byte, an i32 of 4 or an i64 of 8. */
-  int (*read_scalar)(struct lumen_abi_frame *, uint32_t buffer, int64_t *value);
-  /* Memory until the next run for a HEAP buffer or an OUTPUT without a bound;
-   * NULL: none left, which ends the run with LUMEN_ERROR_OUT_OF_MEMORY. */
-  void *(*heap_alloc)(struct lumen_abi_frame *, uint32_t buffer, uint64_t size);
-  int (*fail)(struct lumen_abi_frame *, int status, const char *message);
-  /* An extent of an output that only the run knows; `dim` counts through the
-   * dims of all outputs in order. At most the bound that `plan` or the
-   * signature gave. */
-  int (*set_dim)(struct lumen_abi_frame *, uint32_t dim, int64_t extent);
-} lumen_abi_frame;
+/* Where it has steps, a model's schedule is a list of them; else its launches run
+ * in order. Scalars are read on the host when their writers are done. */
+typedef enum lumen_abi_step_kind {
+  LUMEN_ABI_STEP_LAUNCH = 0, /* launch a */
+  LUMEN_ABI_STEP_EVAL = 1,   /* expressions [a, a + b) anew */
+  LUMEN_ABI_STEP_CHECK = 2,  /* check a */
+  LUMEN_ABI_STEP_BIND = 3,   /* symbol a := the integer or bool in buffer b of dtype c */
+  LUMEN_ABI_STEP_SET = 4,    /* symbol a := expression b */
+  LUMEN_ABI_STEP_JUMP = 5,   /* to step a */
+  LUMEN_ABI_STEP_BRANCH = 6, /* to step b where expression a is 0; EVAL it before */
+  LUMEN_ABI_STEP_ALLOC = 7,  /* storage a, HEAP or an OUTPUT without a bound, of its size_expr */
+  LUMEN_ABI_STEP_FREE = 8,   /* HEAP storage a; freeing nothing is allowed */
+  LUMEN_ABI_STEP_SWAP = 9,   /* the memory of storages a and b, both ARENA or both HEAP */
+  LUMEN_ABI_STEP_APPEND = 10,/* the bytes of buffer b (size: expression c) to the end of HEAP
+                              * storage a, which grows; ALLOC empties it before the first */
+  LUMEN_ABI_STEP_CALL = 11,  /* call a: values that are not tensors */
+  LUMEN_ABI_STEP_MOVE = 12   /* HEAP storage a takes over the memory of HEAP storage b */
+} lumen_abi_step_kind;
+
+typedef struct lumen_abi_step {
+  uint32_t kind; /* lumen_abi_step_kind */
+  uint32_t a, b, c;
+} lumen_abi_step;
+
+/* An operation on the host that the runtime brings: strings, sequences,
+ * optionals. Its arguments are storages; those of values that are not tensors
+ * hold a runtime object. An archive member that is linked in on demand. */
+struct lumen_abi_call_frame;
+typedef struct lumen_abi_call {
+  int (*function)(struct lumen_abi_call_frame *frame, const struct lumen_abi_call *call);
+  const char *node;    /* "StringConcat 'join'" */
+  const void *data;    /* attributes, in the function's own form; may be NULL */
+  uint64_t data_size;
+  uint32_t first_arg, num_args; /* into arg_buffers: inputs, then outputs */
+  uint32_t first_size, num_sizes; /* into size_exprs */
+} lumen_abi_call;
 
 /* ---- Weights file ------------------------------------------------------- */
 
@@ -213,26 +301,30 @@ typedef struct lumen_abi_model {
   const lumen_abi_level *levels;
   const lumen_abi_kernel *kernels;
 
+  uint32_t num_storages, num_size_exprs;
+  const lumen_abi_storage *storages;
   uint32_t num_buffers, num_launches;
-  const lumen_abi_buffer *buffers;   /* static plan; a template where `plan` is set */
+  const lumen_abi_buffer *buffers;
   const uint32_t *arg_buffers;
-  const lumen_abi_launch *launches;  /* in order of execution */
+  const lumen_abi_launch *launches;  /* in order of execution where there are no steps */
 
-  uint32_t num_inits, num_sizes;
+  uint32_t num_inits;
   const lumen_abi_launch *inits;     /* run once per model and device at open */
   uint64_t init_size;                /* bytes of the INIT region */
 
-  uint64_t arena_size;               /* static plans; else the result of `plan` */
-  /* Symbolic sizes: from the inputs' dims (all inputs, flattened in order)
-   * fills num_buffers buffers, num_sizes sizes and the dims of all outputs (an
-   * extent that only the run knows is -2 - b for the bound b, or -1 without
-   * one), and returns 0; or writes a message and returns a status code of
-   * lumen.h. An input left out counts with extents of 0. NULL when every shape
-   * is static. */
-  int (*plan)(const int64_t *dims, lumen_abi_buffer *buffers, int64_t *sizes,
-              int64_t *output_dims, uint64_t *arena_size, char *message, size_t capacity);
-  /* Control flow. NULL: run `launches` in order. */
-  int (*schedule)(lumen_abi_frame *frame);
+  uint64_t arena_size;               /* of a static plan; a symbolic one is packed */
+
+  /* Sizes that only the run knows; all zero where every shape is static. */
+  uint32_t num_symbols, num_entry_symbols;
+  uint32_t num_exprs, num_entry_exprs;
+  uint32_t num_checks, num_entry_checks;
+  uint32_t num_steps, num_calls;
+  const char *const *symbol_names;   /* "batch"; for errors */
+  const lumen_abi_expr *exprs;
+  const lumen_abi_check *checks;
+  const uint32_t *size_exprs;
+  const lumen_abi_step *steps;       /* NULL: run `launches` in order */
+  const lumen_abi_call *calls;
 
   /* Weights inside the artifact, or NULL when they are in `weights_file`, which
    * lies beside the artifact. Address of a 64-bit pointer, so that data of more
@@ -242,7 +334,7 @@ typedef struct lumen_abi_model {
   const char *weights_id; /* 32 characters that the file's header repeats; NULL when inside */
   uint64_t weights_size;  /* of the region */
 
-  /* What memory planning reached, for reports. */
+  /* What memory planning reached, for reports; of static plans. */
   uint64_t arena_lower_bound, bytes_without_sharing;
 } lumen_abi_model;
 

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
@@ -168,13 +170,30 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
     tables.kernels.push_back(std::move(entry));
   }
 
+  // All shapes are static: one storage per region, and per input and output.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> storageIndex;
+  auto storageOf = [&](BufferOp buffer) {
+    auto region = static_cast<uint32_t>(buffer.getRegion());
+    auto index = static_cast<uint32_t>(buffer.getIndex());
+    auto [at, isNew] = storageIndex.try_emplace({region, index}, tables.storages.size());
+    if (isNew) {
+      lumen_abi_storage storage = {};
+      storage.region = region;
+      storage.index = index;
+      storage.size_expr = LUMEN_ABI_NONE;
+      tables.storages.push_back(storage);
+    }
+    uint64_t &size = tables.storages[at->second].size;
+    size = std::max<uint64_t>(size, buffer.getOffset() + buffer.getSize());
+    return at->second;
+  };
   DenseMap<Value, uint32_t> bufferIndex;
   for (Operation &op : main.getBody().front()) {
     if (auto buffer = dyn_cast<BufferOp>(op)) {
       bufferIndex[buffer] = tables.buffers.size();
-      tables.buffers.push_back(
-          {static_cast<uint32_t>(buffer.getRegion()), static_cast<uint32_t>(buffer.getIndex()),
-           static_cast<uint64_t>(buffer.getOffset()), static_cast<uint64_t>(buffer.getSize())});
+      tables.buffers.push_back({storageOf(buffer), LUMEN_ABI_NONE,
+                                static_cast<uint64_t>(buffer.getOffset()),
+                                static_cast<uint64_t>(buffer.getSize())});
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
       link::Launch entry;
       entry.kernel = kernelIndex.lookup(launch.getKernel());
@@ -191,6 +210,8 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
       tables.launches.push_back(std::move(entry));
     }
   }
+  for (lumen_abi_storage &storage : tables.storages)
+    storage.last = tables.launches.empty() ? 0 : tables.launches.size() - 1;
   return tables;
 }
 

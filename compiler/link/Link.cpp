@@ -214,9 +214,9 @@ Error Link::linkShared(PendingFile &artifact) {
   // module by the old hash table, which counts the symbols.
   std::string soname = sys::path::filename(options.output).str();
   std::vector<std::string> arguments = {
-      "-shared", "-o", artifact.path().str(), "-soname=" + soname,
-      "--version-script=" + *exports, "--hash-style=both", "--build-id=" + buildId, "-O1",
-      "--gc-sections", "-zdefs", "-zrelro", "-znow", "-znoexecstack",
+      "-shared", "-o", artifact.path().str(), "-soname=" + soname, "--version-script=" + *exports,
+      "--hash-style=both", "--build-id=" + buildId, "-O1", "--gc-sections", "-zdefs", "-zrelro",
+      "-znow", "-znoexecstack",
       // Behind everything else and in a segment of its own, as `fillWeights` expects.
       "-zlrodata-after-bss"};
   if (!options.keepSymbols)

@@ -36,7 +36,9 @@ class OutputFiles;
 struct Dim {
   int64_t extent = -1;
   int64_t bound = -1;
-  std::string symbol; ///< Empty where there is none.
+  std::string symbol;                  ///< Empty where there is none.
+  uint32_t expr = LUMEN_ABI_NONE;      ///< Input: an entry symbol. Output: an expression.
+  uint32_t boundExpr = LUMEN_ABI_NONE; ///< Outputs only.
 };
 
 struct Value {
@@ -82,6 +84,23 @@ struct Launch {
   uint64_t bytes = 0;
 };
 
+/// What the model assumes of two expressions.
+struct Check {
+  lumen_abi_check_kind kind = LUMEN_ABI_CHECK_EQUAL;
+  uint32_t a = 0, b = 0;
+  std::string node; ///< "Reshape 'decoder/reshape'"
+  std::string what; ///< "elements of the operand and of the new shape"
+};
+
+/// An operation that the runtime brings.
+struct Call {
+  std::string function; ///< Symbol of the runtime, "lumen_call_string_concat".
+  std::string node;
+  std::vector<char> data; ///< Attributes in the function's own form; may be empty.
+  uint32_t firstArg = 0, numArgs = 0;
+  uint32_t firstSize = 0, numSizes = 0;
+};
+
 struct ModelTables {
   std::string name;       ///< A C identifier; see `sanitizeName`.
   std::string producer;   ///< "lumenc 0.1.0"
@@ -89,14 +108,24 @@ struct ModelTables {
   std::vector<Value> inputs, outputs;
   std::vector<Level> levels;
   std::vector<Kernel> kernels;
+  std::vector<lumen_abi_storage> storages;
   std::vector<lumen_abi_buffer> buffers;
   std::vector<uint32_t> argBuffers;
   std::vector<Launch> launches, inits;
-  uint32_t numSizes = 0;
   uint64_t initSize = 0;
   uint64_t arenaSize = 0;
-  std::string planFunction;     ///< Empty where every shape is static.
-  std::string scheduleFunction; ///< Empty: run `launches` in order.
+
+  // Sizes that only the run knows; all empty where every shape is static.
+  std::vector<std::string> symbols; ///< Names, entry symbols first; empty: none.
+  uint32_t numEntrySymbols = 0;
+  std::vector<lumen_abi_expr> exprs;
+  uint32_t numEntryExprs = 0;
+  std::vector<Check> checks;
+  uint32_t numEntryChecks = 0;
+  std::vector<uint32_t> sizeExprs;
+  std::vector<lumen_abi_step> steps; ///< Empty: run `launches` in order.
+  std::vector<Call> calls;
+
   uint64_t arenaLowerBound = 0;
   uint64_t bytesWithoutSharing = 0;
 };

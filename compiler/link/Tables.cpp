@@ -93,6 +93,17 @@ private:
   Constant *values(ArrayRef<Value> values, const Twine &name);
   Constant *kernels();
   Constant *launches(ArrayRef<Launch> launches, const Twine &name);
+  Constant *checks();
+  Constant *calls();
+  Constant *symbolNames();
+  Constant *indices(const std::vector<uint32_t> &indices, const Twine &name);
+  /// Rows that are C structs already.
+  template <typename T> Constant *rows(const std::vector<T> &rows, const Twine &name) {
+    Table<T> table;
+    for (const T &row : rows)
+      table.add() = row;
+    return table.emit(module, name);
+  }
   GlobalVariable *constant(Constant *init, const Twine &name);
 
   const ModelTables &tables;
@@ -154,6 +165,8 @@ Constant *Emitter::values(ArrayRef<Value> values, const Twine &name) {
         lumen_abi_dim &row = dims.add();
         row.extent = dim.extent;
         row.bound = dim.bound;
+        row.expr = dim.expr;
+        row.bound_expr = dim.boundExpr;
         dims.point(&lumen_abi_dim::symbol, text(dim.symbol));
       }
     lumen_abi_value &row = rows.add();
@@ -210,6 +223,51 @@ Constant *Emitter::launches(ArrayRef<Launch> launches, const Twine &name) {
   return rows.emit(module, name);
 }
 
+Constant *Emitter::checks() {
+  Table<lumen_abi_check> rows;
+  for (const Check &check : tables.checks) {
+    lumen_abi_check &row = rows.add();
+    row.kind = check.kind;
+    row.a = check.a;
+    row.b = check.b;
+    rows.point(&lumen_abi_check::node, text(check.node, /*emptyIsNull=*/false));
+    rows.point(&lumen_abi_check::what, text(check.what, /*emptyIsNull=*/false));
+  }
+  return rows.emit(module, "checks");
+}
+
+Constant *Emitter::calls() {
+  Table<lumen_abi_call> rows;
+  for (const Call &call : tables.calls) {
+    lumen_abi_call &row = rows.add();
+    row.data_size = call.data.size();
+    row.first_arg = call.firstArg;
+    row.num_args = call.numArgs;
+    row.first_size = call.firstSize;
+    row.num_sizes = call.numSizes;
+    rows.point(&lumen_abi_call::function, external(call.function, /*function=*/true));
+    rows.point(&lumen_abi_call::node, text(call.node, /*emptyIsNull=*/false));
+    rows.point(&lumen_abi_call::data, bytes(call.data));
+  }
+  return rows.emit(module, "calls");
+}
+
+Constant *Emitter::symbolNames() {
+  if (tables.symbols.empty())
+    return nullptr;
+  auto *pointer = PointerType::getUnqual(context);
+  SmallVector<Constant *> names;
+  for (const std::string &name : tables.symbols) {
+    Constant *known = text(name);
+    names.push_back(known ? known : ConstantPointerNull::get(pointer));
+  }
+  return constant(ConstantArray::get(ArrayType::get(pointer, names.size()), names), "symbol_names");
+}
+
+Constant *Emitter::indices(const std::vector<uint32_t> &indices, const Twine &name) {
+  return indices.empty() ? nullptr : constant(ConstantDataArray::get(context, indices), name);
+}
+
 void Emitter::run() {
   Table<lumen_abi_level> levels;
   for (const Level &level : tables.levels) {
@@ -218,12 +276,6 @@ void Emitter::run() {
     row.features = level.features;
     levels.point(&lumen_abi_level::name, text(level.name, /*emptyIsNull=*/false));
   }
-  Table<lumen_abi_buffer> buffers;
-  for (const lumen_abi_buffer &buffer : tables.buffers)
-    buffers.add() = buffer;
-  Constant *argBuffers = nullptr;
-  if (!tables.argBuffers.empty())
-    argBuffers = constant(ConstantDataArray::get(context, tables.argBuffers), "arg_buffers");
 
   Table<lumen_abi_model> model;
   lumen_abi_model &row = model.add();
@@ -233,12 +285,21 @@ void Emitter::run() {
   row.num_outputs = tables.outputs.size();
   row.num_levels = tables.levels.size();
   row.num_kernels = tables.kernels.size();
+  row.num_storages = tables.storages.size();
+  row.num_size_exprs = tables.sizeExprs.size();
   row.num_buffers = tables.buffers.size();
   row.num_launches = tables.launches.size();
   row.num_inits = tables.inits.size();
-  row.num_sizes = tables.numSizes;
   row.init_size = tables.initSize;
   row.arena_size = tables.arenaSize;
+  row.num_symbols = tables.symbols.size();
+  row.num_entry_symbols = tables.numEntrySymbols;
+  row.num_exprs = tables.exprs.size();
+  row.num_entry_exprs = tables.numEntryExprs;
+  row.num_checks = tables.checks.size();
+  row.num_entry_checks = tables.numEntryChecks;
+  row.num_steps = tables.steps.size();
+  row.num_calls = tables.calls.size();
   row.weights_size = weights.size;
   row.arena_lower_bound = tables.arenaLowerBound;
   row.bytes_without_sharing = tables.bytesWithoutSharing;
@@ -249,12 +310,17 @@ void Emitter::run() {
   model.point(&lumen_abi_model::outputs, values(tables.outputs, "outputs"));
   model.point(&lumen_abi_model::levels, levels.emit(module, "levels"));
   model.point(&lumen_abi_model::kernels, kernels());
-  model.point(&lumen_abi_model::buffers, buffers.emit(module, "buffers"));
-  model.point(&lumen_abi_model::arg_buffers, argBuffers);
+  model.point(&lumen_abi_model::storages, rows(tables.storages, "storages"));
+  model.point(&lumen_abi_model::buffers, rows(tables.buffers, "buffers"));
+  model.point(&lumen_abi_model::arg_buffers, indices(tables.argBuffers, "arg_buffers"));
   model.point(&lumen_abi_model::launches, launches(tables.launches, "launches"));
   model.point(&lumen_abi_model::inits, launches(tables.inits, "inits"));
-  model.point(&lumen_abi_model::plan, external(tables.planFunction, /*function=*/true));
-  model.point(&lumen_abi_model::schedule, external(tables.scheduleFunction, true));
+  model.point(&lumen_abi_model::symbol_names, symbolNames());
+  model.point(&lumen_abi_model::exprs, rows(tables.exprs, "exprs"));
+  model.point(&lumen_abi_model::checks, checks());
+  model.point(&lumen_abi_model::size_exprs, indices(tables.sizeExprs, "size_exprs"));
+  model.point(&lumen_abi_model::steps, rows(tables.steps, "steps"));
+  model.point(&lumen_abi_model::calls, calls());
   model.point(&lumen_abi_model::weights_file, text(weights.file));
   model.point(&lumen_abi_model::weights_id, text(weights.id));
   // A pointer of its own, since rip-relative references cannot span the data of

@@ -23,42 +23,284 @@ private:
     return createStringError("internal error: model tables: " +
                              formatv(format, std::forward<Args>(args)...).str());
   }
+  /// `what` names `count` of the rows that `kind` calls "symbol" and the like.
+  template <typename What>
+  Error inRange(const What &what, const char *kind, uint32_t index, size_t count) {
+    return index < count ? Error::success()
+                         : fail("{0} names {1} {2} of {3}", what, kind, index, count);
+  }
+  /// LUMEN_ABI_NONE is good too.
+  template <typename What>
+  Error optional(const What &what, const char *kind, uint32_t index, size_t count) {
+    return index == LUMEN_ABI_NONE ? Error::success() : inRange(what, kind, index, count);
+  }
+  Error value(bool output, const Value &value);
+  Error storage(size_t index, const lumen_abi_storage &storage);
   Error buffer(size_t index, const lumen_abi_buffer &buffer);
+  Error expression(size_t index, const lumen_abi_expr &expr);
+  Error check(size_t index, const Check &check);
+  Error step(size_t index, const lumen_abi_step &step);
+  Error call(size_t index, const Call &call);
   Error kernel(const Kernel &kernel);
+  Error arguments(const std::string &what, uint32_t firstArg, uint32_t numArgs, uint32_t firstSize,
+                  uint32_t numSizes);
   Error launches(const char *kind, ArrayRef<Launch> launches);
+  Error counts();
 
   const ModelTables &tables;
   uint64_t weightsSize;
 };
 
-Error Verifier::buffer(size_t index, const lumen_abi_buffer &buffer) {
-  struct Region {
-    lumen_abi_region region;
-    const char *name;
-    std::optional<uint64_t> size;  // bytes, where known
-    std::optional<uint64_t> count; // of values that `index` chooses from
-  };
-  bool planned = tables.planFunction.empty();
-  const Region regions[] = {
-      {LUMEN_ABI_ARENA, "arena", planned ? std::optional(tables.arenaSize) : std::nullopt, 1},
-      {LUMEN_ABI_WEIGHTS, "weights", weightsSize, 1},
-      {LUMEN_ABI_INPUT, "input", std::nullopt, tables.inputs.size()},
-      {LUMEN_ABI_OUTPUT, "output", std::nullopt, tables.outputs.size()},
-      {LUMEN_ABI_INIT, "init", tables.initSize, 1},
-      {LUMEN_ABI_HEAP, "heap", std::nullopt, std::nullopt}};
-  const Region *region =
-      find_if(regions, [&](const Region &region) { return region.region == buffer.region; });
-  if (region == std::end(regions))
-    return fail("buffer {0} lies in region {1}, expected at most {2}", index, buffer.region,
-                std::size(regions) - 1);
-  if (region->count && buffer.index >= *region->count)
-    return fail("buffer {0} names {1} {2} of {3}", index, region->name, buffer.index,
-                *region->count);
-  if (region->size &&
-      (buffer.offset > *region->size || buffer.size > *region->size - buffer.offset))
-    return fail("buffer {0} spans bytes {1} to {2} of {3}, which has {4}", index, buffer.offset,
-                buffer.offset + buffer.size, region->name, *region->size);
+constexpr const char *kRegions[] = {"arena", "weights", "input", "output", "init", "heap"};
+
+/// Entry symbols and expressions come first in their tables, and no more of them
+/// are promised than there are.
+Error Verifier::counts() {
+  const struct {
+    const char *kind;
+    size_t entry, all;
+  } rows[] = {{"symbols", tables.numEntrySymbols, tables.symbols.size()},
+              {"expressions", tables.numEntryExprs, tables.exprs.size()},
+              {"checks", tables.numEntryChecks, tables.checks.size()}};
+  for (auto &row : rows)
+    if (row.entry > row.all)
+      return fail("{0} of {1} {2} belong to the entry", row.entry, row.all, row.kind);
+  if (tables.steps.empty() && !tables.calls.empty())
+    return fail("there are {0} calls but no steps", tables.calls.size());
   return Error::success();
+}
+
+Error Verifier::value(bool output, const Value &value) {
+  if (value.kind != LUMEN_ABI_TENSOR || !value.dims)
+    return Error::success();
+  for (auto [d, dim] : enumerate(*value.dims)) {
+    std::string what =
+        formatv("dimension {0} of {1} '{2}'", d, output ? "output" : "input", value.name);
+    if (dim.extent >= 0)
+      continue;
+    if (!output) {
+      if (Error error = optional(what, "entry symbol", dim.expr, tables.numEntrySymbols))
+        return error;
+      continue;
+    }
+    // Strings bring their own extents.
+    if (dim.expr == LUMEN_ABI_NONE && value.dtype != LUMEN_ABI_STRING)
+      return fail("{0} has no expression", what);
+    if (Error error = optional(what, "expression", dim.expr, tables.exprs.size()))
+      return error;
+    if (Error error = optional(what, "entry expression", dim.boundExpr, tables.numEntryExprs))
+      return error;
+  }
+  return Error::success();
+}
+
+Error Verifier::storage(size_t index, const lumen_abi_storage &storage) {
+  std::string what = formatv("storage {0}", index);
+  if (storage.region >= std::size(kRegions))
+    return fail("{0} lies in region {1}, expected at most {2}", what, storage.region,
+                std::size(kRegions) - 1);
+  const char *name = kRegions[storage.region];
+  size_t numIndices = storage.region == LUMEN_ABI_INPUT    ? tables.inputs.size()
+                      : storage.region == LUMEN_ABI_OUTPUT ? tables.outputs.size()
+                                                           : 1;
+  if (Error error = inRange(what, name, storage.index, numIndices))
+    return error;
+  if (storage.first > storage.last)
+    return fail("{0} is live from {1} to {2}", what, storage.first, storage.last);
+  bool fixed = storage.size_expr == LUMEN_ABI_NONE;
+  if (!fixed) {
+    if (storage.region == LUMEN_ABI_WEIGHTS || storage.region == LUMEN_ABI_INIT)
+      return fail("{0} of {1} has a size of its own", what, name);
+    // The arena is packed before the first step.
+    return storage.region == LUMEN_ABI_ARENA
+               ? inRange(what, "entry expression", storage.size_expr, tables.numEntryExprs)
+               : inRange(what, "expression", storage.size_expr, tables.exprs.size());
+  }
+  std::optional<uint64_t> space;
+  if (storage.region == LUMEN_ABI_ARENA)
+    space = tables.arenaSize;
+  else if (storage.region == LUMEN_ABI_WEIGHTS)
+    space = weightsSize;
+  else if (storage.region == LUMEN_ABI_INIT)
+    space = tables.initSize;
+  if (space && (storage.offset > *space || storage.size > *space - storage.offset))
+    return fail("{0} spans bytes {1} to {2} of {3}, which has {4}", what, storage.offset,
+                storage.offset + storage.size, name, *space);
+  return Error::success();
+}
+
+Error Verifier::buffer(size_t index, const lumen_abi_buffer &buffer) {
+  std::string what = formatv("buffer {0}", index);
+  if (Error error = inRange(what, "storage", buffer.storage, tables.storages.size()))
+    return error;
+  if (Error error = optional(what, "expression", buffer.offset_expr, tables.exprs.size()))
+    return error;
+  const lumen_abi_storage &storage = tables.storages[buffer.storage];
+  bool fixed = storage.size_expr == LUMEN_ABI_NONE && storage.region != LUMEN_ABI_HEAP;
+  if (fixed && (buffer.offset > storage.size || buffer.size > storage.size - buffer.offset))
+    return fail("{0} spans bytes {1} to {2} of storage {3}, which has {4}", what, buffer.offset,
+                buffer.offset + buffer.size, buffer.storage, storage.size);
+  return Error::success();
+}
+
+Error Verifier::expression(size_t index, const lumen_abi_expr &expr) {
+  bool entry = index < tables.numEntryExprs;
+  std::string what = formatv("expression {0}", index);
+  switch (expr.op) {
+  case LUMEN_ABI_EXPR_CONSTANT:
+    return Error::success();
+  case LUMEN_ABI_EXPR_SYMBOL:
+    return entry ? inRange(what, "entry symbol", expr.a, tables.numEntrySymbols)
+                 : inRange(what, "symbol", expr.a, tables.symbols.size());
+  case LUMEN_ABI_EXPR_ADD:
+  case LUMEN_ABI_EXPR_SUB:
+  case LUMEN_ABI_EXPR_MUL:
+  case LUMEN_ABI_EXPR_FLOORDIV:
+  case LUMEN_ABI_EXPR_MIN:
+  case LUMEN_ABI_EXPR_MAX:
+  case LUMEN_ABI_EXPR_BROADCAST:
+    for (uint32_t operand : {expr.a, expr.b})
+      if (operand >= index)
+        return fail("{0} uses expression {1}, expected one before it", what, operand);
+    return Error::success();
+  }
+  return fail("{0} has operation {1}, expected at most {2}", what, expr.op,
+              static_cast<uint32_t>(LUMEN_ABI_EXPR_BROADCAST));
+}
+
+Error Verifier::check(size_t index, const Check &check) {
+  std::string what = formatv("check {0}", index);
+  if (check.kind > LUMEN_ABI_CHECK_LESS_EQUAL)
+    return fail("{0} has kind {1}, expected at most {2}", what, static_cast<uint32_t>(check.kind),
+                static_cast<uint32_t>(LUMEN_ABI_CHECK_LESS_EQUAL));
+  bool entry = index < tables.numEntryChecks;
+  for (uint32_t operand : {check.a, check.b})
+    if (Error error = inRange(what, entry ? "entry expression" : "expression", operand,
+                              entry ? tables.numEntryExprs : tables.exprs.size()))
+      return error;
+  return Error::success();
+}
+
+Error Verifier::step(size_t index, const lumen_abi_step &step) {
+  std::string what = formatv("step {0}", index);
+  auto first = [](Error a, auto... more) {
+    // Only the first of several errors is told.
+    auto join = [](Error a, Error b) {
+      if (!a)
+        return b;
+      consumeError(std::move(b));
+      return a;
+    };
+    ((a = join(std::move(a), more())), ...);
+    return a;
+  };
+  auto expression = [&](uint32_t index) {
+    return inRange(what, "expression", index, tables.exprs.size());
+  };
+  // Entry symbols are the caller's.
+  auto symbol = [&](uint32_t index) {
+    if (Error error = inRange(what, "symbol", index, tables.symbols.size()))
+      return error;
+    return index < tables.numEntrySymbols ? fail("{0} changes entry symbol {1}", what, index)
+                                          : Error::success();
+  };
+  auto buffer = [&](uint32_t index) {
+    return inRange(what, "buffer", index, tables.buffers.size());
+  };
+  auto target = [&](uint32_t index) {
+    return index <= tables.steps.size()
+               ? Error::success()
+               : fail("{0} goes to step {1} of {2}", what, index, tables.steps.size());
+  };
+  auto storage = [&](uint32_t index, std::initializer_list<uint32_t> regions) {
+    if (Error error = inRange(what, "storage", index, tables.storages.size()))
+      return error;
+    uint32_t region = tables.storages[index].region;
+    return is_contained(regions, region)
+               ? Error::success()
+               : fail("{0} cannot do this to storage {1} of {2}", what, index, kRegions[region]);
+  };
+  switch (step.kind) {
+  case LUMEN_ABI_STEP_LAUNCH:
+    return inRange(what, "launch", step.a, tables.launches.size());
+  case LUMEN_ABI_STEP_EVAL:
+    if (step.a > tables.exprs.size() || step.b > tables.exprs.size() - step.a)
+      return fail("{0} evaluates expressions {1} to {2} of {3}", what, step.a,
+                  uint64_t(step.a) + step.b, tables.exprs.size());
+    return Error::success();
+  case LUMEN_ABI_STEP_CHECK:
+    return inRange(what, "check", step.a, tables.checks.size());
+  case LUMEN_ABI_STEP_BIND:
+    switch (step.c) {
+    case LUMEN_ABI_U8:
+    case LUMEN_ABI_I8:
+    case LUMEN_ABI_U16:
+    case LUMEN_ABI_I16:
+    case LUMEN_ABI_I32:
+    case LUMEN_ABI_I64:
+    case LUMEN_ABI_U32:
+    case LUMEN_ABI_U64:
+    case LUMEN_ABI_BOOL:
+      break;
+    default:
+      return fail("{0} binds a symbol to type {1}, expected an integer or bool", what, step.c);
+    }
+    return first(symbol(step.a), [&] { return buffer(step.b); });
+  case LUMEN_ABI_STEP_SET:
+    return first(symbol(step.a), [&] { return expression(step.b); });
+  case LUMEN_ABI_STEP_JUMP:
+    return target(step.a);
+  case LUMEN_ABI_STEP_BRANCH:
+    return first(expression(step.a), [&] { return target(step.b); });
+  case LUMEN_ABI_STEP_ALLOC:
+    return storage(step.a, {LUMEN_ABI_HEAP, LUMEN_ABI_OUTPUT});
+  case LUMEN_ABI_STEP_FREE:
+    return storage(step.a, {LUMEN_ABI_HEAP});
+  case LUMEN_ABI_STEP_SWAP: {
+    Error error = first(storage(step.a, {LUMEN_ABI_ARENA, LUMEN_ABI_HEAP}),
+                        [&] { return storage(step.b, {LUMEN_ABI_ARENA, LUMEN_ABI_HEAP}); });
+    if (error)
+      return error;
+    const lumen_abi_storage &a = tables.storages[step.a], &b = tables.storages[step.b];
+    if (a.region != b.region)
+      return fail("{0} swaps storage {1} of {2} with storage {3} of {4}", what, step.a,
+                  kRegions[a.region], step.b, kRegions[b.region]);
+    // Each must hold what the other held.
+    if (a.region == LUMEN_ABI_ARENA &&
+        (a.size_expr != b.size_expr || (a.size_expr == LUMEN_ABI_NONE && a.size != b.size)))
+      return fail("{0} swaps storages {1} and {2}, whose sizes differ", what, step.a, step.b);
+    return Error::success();
+  }
+  case LUMEN_ABI_STEP_APPEND:
+    return first(
+        storage(step.a, {LUMEN_ABI_HEAP}), [&] { return buffer(step.b); },
+        [&] { return expression(step.c); });
+  case LUMEN_ABI_STEP_CALL:
+    return inRange(what, "call", step.a, tables.calls.size());
+  case LUMEN_ABI_STEP_MOVE:
+    return first(storage(step.a, {LUMEN_ABI_HEAP, LUMEN_ABI_OUTPUT}),
+                 [&] { return storage(step.b, {LUMEN_ABI_HEAP}); });
+  }
+  return fail("{0} has kind {1}, expected at most {2}", what, step.kind,
+              static_cast<uint32_t>(LUMEN_ABI_STEP_MOVE));
+}
+
+Error Verifier::arguments(const std::string &what, uint32_t firstArg, uint32_t numArgs,
+                          uint32_t firstSize, uint32_t numSizes) {
+  if (firstArg > tables.argBuffers.size() || numArgs > tables.argBuffers.size() - firstArg)
+    return fail("{0} takes arguments {1} to {2} of {3}", what, firstArg,
+                uint64_t(firstArg) + numArgs, tables.argBuffers.size());
+  if (firstSize > tables.sizeExprs.size() || numSizes > tables.sizeExprs.size() - firstSize)
+    return fail("{0} takes sizes {1} to {2} of {3}", what, firstSize,
+                uint64_t(firstSize) + numSizes, tables.sizeExprs.size());
+  return Error::success();
+}
+
+Error Verifier::call(size_t index, const Call &call) {
+  std::string what = formatv("call {0}", index);
+  if (call.function.empty())
+    return fail("{0} has no function", what);
+  return arguments(what, call.firstArg, call.numArgs, call.firstSize, call.numSizes);
 }
 
 Error Verifier::kernel(const Kernel &kernel) {
@@ -88,22 +330,19 @@ Error Verifier::launches(const char *kind, ArrayRef<Launch> launches) {
     if (launch.kernel >= tables.kernels.size())
       return fail("{0} {1} names kernel {2} of {3}", kind, i, launch.kernel, tables.kernels.size());
     uint32_t numArgs = tables.kernels[launch.kernel].numArgs;
-    if (launch.firstArg > tables.argBuffers.size() ||
-        numArgs > tables.argBuffers.size() - launch.firstArg)
-      return fail("{0} {1} takes arguments {2} to {3} of {4}", kind, i, launch.firstArg,
-                  uint64_t(launch.firstArg) + numArgs, tables.argBuffers.size());
+    if (Error error = arguments(formatv("{0} {1}", kind, i), launch.firstArg, numArgs,
+                                launch.firstSize, launch.numSizes))
+      return error;
     if (launch.numOutputs > numArgs)
       return fail("{0} {1} has {2} outputs among {3} arguments", kind, i, launch.numOutputs,
                   numArgs);
-    if (launch.firstSize > tables.numSizes || launch.numSizes > tables.numSizes - launch.firstSize)
-      return fail("{0} {1} takes sizes {2} to {3} of {4}", kind, i, launch.firstSize,
-                  uint64_t(launch.firstSize) + launch.numSizes, tables.numSizes);
     for (uint32_t arg :
          ArrayRef(tables.argBuffers)
-             .slice(launch.firstArg + numArgs - launch.numOutputs, launch.numOutputs))
-      if (arg < tables.buffers.size() && (tables.buffers[arg].region == LUMEN_ABI_WEIGHTS ||
-                                          tables.buffers[arg].region == LUMEN_ABI_INPUT))
+             .slice(launch.firstArg + numArgs - launch.numOutputs, launch.numOutputs)) {
+      uint32_t region = tables.storages[tables.buffers[arg].storage].region;
+      if (region == LUMEN_ABI_WEIGHTS || region == LUMEN_ABI_INPUT)
         return fail("{0} {1} writes buffer {2}, which is read-only", kind, i, arg);
+    }
   }
   return Error::success();
 }
@@ -116,12 +355,40 @@ Error Verifier::run() {
     if (Error error = kernel(row))
       return error;
   }
+  if (Error error = counts())
+    return error;
+  for (const Value &input : tables.inputs)
+    if (Error error = value(/*output=*/false, input))
+      return error;
+  for (const Value &output : tables.outputs)
+    if (Error error = value(/*output=*/true, output))
+      return error;
+  for (auto [i, row] : enumerate(tables.exprs))
+    if (Error error = expression(i, row))
+      return error;
+  for (auto [i, row] : enumerate(tables.checks))
+    if (Error error = check(i, row))
+      return error;
+  for (auto [i, row] : enumerate(tables.storages))
+    if (Error error = storage(i, row))
+      return error;
   for (auto [i, row] : enumerate(tables.buffers))
     if (Error error = buffer(i, row))
       return error;
   for (auto [i, index] : enumerate(tables.argBuffers))
-    if (index >= tables.buffers.size())
-      return fail("argument {0} names buffer {1} of {2}", i, index, tables.buffers.size());
+    if (Error error =
+            inRange(formatv("argument {0}", i).str(), "buffer", index, tables.buffers.size()))
+      return error;
+  for (auto [i, index] : enumerate(tables.sizeExprs))
+    if (Error error =
+            inRange(formatv("size {0}", i).str(), "expression", index, tables.exprs.size()))
+      return error;
+  for (auto [i, row] : enumerate(tables.calls))
+    if (Error error = call(i, row))
+      return error;
+  for (auto [i, row] : enumerate(tables.steps))
+    if (Error error = step(i, row))
+      return error;
   if (Error error = launches("launch", tables.launches))
     return error;
   return launches("init", tables.inits);

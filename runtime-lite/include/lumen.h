@@ -45,7 +45,7 @@ extern "C" {
 #endif
 
 /* Raised when the table below changes in a way that is not an addition. */
-#define LUMEN_API_VERSION 1u
+#define LUMEN_API_VERSION 2u
 
 /* ---- Status ------------------------------------------------------------- */
 
@@ -196,6 +196,7 @@ typedef struct lumen_dim {
   int64_t extent;     /* >= 0: fixed. -1: dynamic. */
   int64_t bound;      /* upper bound where one is known, else -1 */
   const char *symbol; /* shared by dimensions that must be equal, or NULL */
+  uint32_t reserved[2];
 } lumen_dim;
 
 /* One input or output. Lives as long as the artifact is loaded. */

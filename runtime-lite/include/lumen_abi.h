@@ -58,7 +58,9 @@ typedef struct lumen_abi_dim {
   int64_t bound;      /* upper bound where one is known, else -1; == extent if fixed */
   const char *symbol; /* "batch", "3*seq + 1"; NULL where the file gives no name */
   /* Of a dynamic one. Input: the entry symbol that it binds, or must equal where
-   * an earlier dimension bound it. Output: the expression that it is. */
+   * an earlier dimension bound it; LUMEN_ABI_NONE where nothing depends on it.
+   * Output: the expression that it is, read after the last step; LUMEN_ABI_NONE
+   * only in values that bring their extents, such as strings. */
   uint32_t expr;
   /* Output: an expression over entry symbols that is never smaller, LUMEN_ABI_NONE
    * where there is none. The expression itself where it has entry symbols only. */
@@ -233,12 +235,16 @@ typedef struct lumen_abi_launch {
 /* ---- Schedule ----------------------------------------------------------- */
 
 /* Where it has steps, a model's schedule is a list of them; else its launches run
- * in order. Scalars are read on the host when their writers are done. */
+ * in order. Scalars are read on the host when their writers are done. A jump may
+ * go to num_steps, the end. Jumps back are counted: a run of too many ends with
+ * LUMEN_ERROR_MODEL. A symbol that is not an entry's keeps its value from run to
+ * run until a step sets it: nothing may read it before. */
 typedef enum lumen_abi_step_kind {
   LUMEN_ABI_STEP_LAUNCH = 0, /* launch a */
   LUMEN_ABI_STEP_EVAL = 1,   /* expressions [a, a + b) anew */
   LUMEN_ABI_STEP_CHECK = 2,  /* check a */
-  LUMEN_ABI_STEP_BIND = 3,   /* symbol a := the integer or bool in buffer b of dtype c */
+  LUMEN_ABI_STEP_BIND = 3,   /* symbol a := the integer or bool in buffer b of dtype c, which
+                              * must be 0 or more */
   LUMEN_ABI_STEP_SET = 4,    /* symbol a := expression b */
   LUMEN_ABI_STEP_JUMP = 5,   /* to step a */
   LUMEN_ABI_STEP_BRANCH = 6, /* to step b where expression a is 0; EVAL it before */
@@ -248,7 +254,8 @@ typedef enum lumen_abi_step_kind {
   LUMEN_ABI_STEP_APPEND = 10,/* the bytes of buffer b (size: expression c) to the end of HEAP
                               * storage a, which grows; ALLOC empties it before the first */
   LUMEN_ABI_STEP_CALL = 11,  /* call a: values that are not tensors */
-  LUMEN_ABI_STEP_MOVE = 12   /* HEAP storage a takes over the memory of HEAP storage b */
+  LUMEN_ABI_STEP_MOVE = 12   /* storage a, HEAP or an OUTPUT without a bound, takes over the
+                              * memory of HEAP storage b, which is empty then */
 } lumen_abi_step_kind;
 
 typedef struct lumen_abi_step {
@@ -308,7 +315,7 @@ typedef struct lumen_abi_model {
   const uint32_t *arg_buffers;
   const lumen_abi_launch *launches;  /* in order of execution where there are no steps */
 
-  uint32_t num_inits;
+  uint32_t num_inits, reserved;
   const lumen_abi_launch *inits;     /* run once per model and device at open */
   uint64_t init_size;                /* bytes of the INIT region */
 

@@ -9,9 +9,6 @@ void *lumen_context_release_impl(lumen_context *base) {
   model *model = context->model;
   if (context->device_state)
     model->driver->context_close(context);
-  free(context->planned_buffers);
-  free(context->planned_sizes);
-  free(context->input_dims);
   free(context->output_dims);
   free(context->output_bounds);
   free(context->output_exact);
@@ -33,7 +30,7 @@ static int check_options(const model *model, const lumen_context_options *option
     return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                       "the arena at %p is not aligned to %u bytes", options->arena,
                       LUMEN_ALIGNMENT);
-  if (!model->abi->plan && options->arena_size < model->abi->arena_size)
+  if (!lumen_is_symbolic(model->abi) && options->arena_size < model->abi->arena_size)
     return lumen_fail(
         status, LUMEN_ERROR_INVALID_ARGUMENT, "the arena has %llu bytes, expected at least %llu",
         (unsigned long long)options->arena_size, (unsigned long long)model->abi->arena_size);

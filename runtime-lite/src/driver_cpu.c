@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "cpu.h"
 #include "driver.h"
-#include "heap.h"
 #include "threads.h"
 
 #include <stdlib.h>
@@ -33,9 +32,6 @@ typedef struct cpu_context {
   uint32_t num_varying;
   void **owned_outputs; /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
-  lumen_heap heap;
-  void **heap_values;   /* by buffer, where the model has a schedule of its own */
-  lumen_status *status; /* of the run that goes on */
 } cpu_context;
 
 static uint64_t align(uint64_t size) {
@@ -266,8 +262,9 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
     const lumen_abi_launch *init = &abi->inits[i];
     for (uint32_t a = 0; a < abi->kernels[init->kernel].num_args; ++a) {
       const lumen_abi_buffer *buffer = &abi->buffers[abi->arg_buffers[init->first_arg + a]];
-      args[a] = (buffer->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
-                buffer->offset;
+      const lumen_abi_storage *storage = &abi->storages[buffer->storage];
+      args[a] = (storage->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
+                storage->offset + buffer->offset;
     }
     run_launch(state, init, args, NULL, scratch, model->executor);
   }
@@ -345,8 +342,6 @@ static void cpu_context_close(context *context) {
   free(state->varying);
   free(state->owned_outputs);
   free(state->owned_capacity);
-  free(state->heap_values);
-  lumen_heap_free(&state->heap);
   free(state);
   context->device_state = NULL;
 }
@@ -404,10 +399,11 @@ static int fit_outputs(context *context, cpu_context *state, lumen_status *statu
 }
 
 static void *address_of(const context *context, const cpu_context *state, uint32_t index) {
-  const lumen_abi_buffer *buffer = &context->buffers[index];
+  const lumen_abi_buffer *buffer = &context->model->abi->buffers[index];
+  const lumen_abi_storage *storage = &context->model->abi->storages[buffer->storage];
   const cpu_model *device = context->model->device_state;
   char *base = NULL;
-  switch ((lumen_abi_region)buffer->region) {
+  switch ((lumen_abi_region)storage->region) {
   case LUMEN_ABI_ARENA:
     base = state->arena;
     break;
@@ -415,19 +411,18 @@ static void *address_of(const context *context, const cpu_context *state, uint32
     base = (char *)context->model->weights;
     break;
   case LUMEN_ABI_INPUT:
-    base = context->inputs[buffer->index];
+    base = context->inputs[storage->index];
     break;
   case LUMEN_ABI_OUTPUT:
-    base = context->outputs[buffer->index];
+    base = context->outputs[storage->index];
     break;
   case LUMEN_ABI_INIT:
     base = device->init;
     break;
   case LUMEN_ABI_HEAP:
-    base = state->heap_values[index];
     break;
   }
-  return base ? base + buffer->offset : NULL;
+  return base ? base + storage->offset + buffer->offset : NULL;
 }
 
 /* Follows a new plan: memory, and the arguments that stay the same each run. */
@@ -444,7 +439,7 @@ static int follow_plan(context *context, lumen_status *status) {
     const lumen_abi_launch *launch = &abi->launches[l];
     for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a) {
       uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
-      uint32_t region = context->buffers[index].region;
+      uint32_t region = abi->storages[abi->buffers[index].storage].region;
       if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
         state->varying[state->num_varying++] = at;
       else
@@ -476,10 +471,9 @@ static int cpu_context_open(context *context, lumen_status *status) {
     state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
-    state->heap_values = lumen_allocate(abi->schedule ? abi->num_buffers * sizeof(void *) : 0);
   }
   if (!state || !state->scratch || !state->args || !state->varying || !state->owned_outputs ||
-      !state->owned_capacity || !state->heap_values)
+      !state->owned_capacity)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code && context->plan_id)
     code = follow_plan(context, status);
@@ -503,7 +497,7 @@ static void step(context *context, uint32_t index) {
   const lumen_abi_launch *launch = &model->abi->launches[index];
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
   uint64_t begin = entry ? now() : 0;
-  run_launch(device, launch, state->args + launch->first_arg, context->sizes, state->scratch,
+  run_launch(device, launch, state->args + launch->first_arg, NULL, state->scratch,
              context->executor);
   if (entry) {
     uint64_t spent = now() - begin;
@@ -512,67 +506,6 @@ static void step(context *context, uint32_t index) {
     if (spent < entry->min_ns)
       entry->min_ns = spent;
   }
-}
-
-/* What generated schedules call; see lumen_abi_frame. */
-
-static int frame_launch(lumen_abi_frame *frame, uint32_t launch) {
-  context *context = frame->state;
-  cpu_context *state = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
-  /* Heap values have moved since the last time. */
-  const lumen_abi_launch *info = &abi->launches[launch];
-  for (uint32_t a = 0; a < abi->kernels[info->kernel].num_args; ++a)
-    state->args[info->first_arg + a] =
-        address_of(context, state, abi->arg_buffers[info->first_arg + a]);
-  step(context, launch);
-  return LUMEN_OK;
-}
-
-static int frame_read_scalar(lumen_abi_frame *frame, uint32_t buffer, int64_t *value) {
-  context *context = frame->state;
-  const void *address = address_of(context, context->device_state, buffer);
-  int32_t narrow;
-  switch (context->buffers[buffer].size) {
-  case 1:
-    *value = *(const uint8_t *)address;
-    break;
-  case 4:
-    memcpy(&narrow, address, sizeof(narrow));
-    *value = narrow;
-    break;
-  default:
-    memcpy(value, address, sizeof(*value));
-    break;
-  }
-  return LUMEN_OK;
-}
-
-static void *frame_heap_alloc(lumen_abi_frame *frame, uint32_t buffer, uint64_t size) {
-  context *context = frame->state;
-  cpu_context *state = context->device_state;
-  void *memory = lumen_heap_alloc(&state->heap, size);
-  if (!memory)
-    lumen_fail(state->status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a value of %llu bytes",
-               context->model->abi->name, (unsigned long long)size);
-  if (context->buffers[buffer].region == LUMEN_ABI_OUTPUT)
-    context->outputs[context->buffers[buffer].index] = memory;
-  return state->heap_values[buffer] = memory;
-}
-
-static int frame_fail(lumen_abi_frame *frame, int code, const char *message) {
-  context *context = frame->state;
-  cpu_context *state = context->device_state;
-  return lumen_fail(state->status, code, "%s: %s", context->model->abi->name, message);
-}
-
-static int frame_set_dim(lumen_abi_frame *frame, uint32_t dim, int64_t extent) {
-  context *context = frame->state;
-  int64_t bound = context->output_bounds[dim];
-  if (extent < 0 || (bound >= 0 && extent > bound))
-    return frame_fail(frame, LUMEN_ERROR_MODEL, "an output is larger than its bound");
-  context->output_dims[dim] = extent;
-  return LUMEN_OK;
 }
 
 static int cpu_run(context *context, lumen_status *status) {
@@ -589,21 +522,9 @@ static int cpu_run(context *context, lumen_status *status) {
   for (uint32_t i = 0; i < state->num_varying; ++i)
     state->args[state->varying[i]] =
         address_of(context, state, abi->arg_buffers[state->varying[i]]);
-  if (!abi->schedule) {
-    for (uint32_t i = 0; i < abi->num_launches; ++i)
-      step(context, i);
-    return LUMEN_OK;
-  }
-  state->status = status;
-  lumen_heap_reset(&state->heap);
-  lumen_abi_frame frame = {.state = context,
-                           .sizes = context->sizes,
-                           .launch = frame_launch,
-                           .read_scalar = frame_read_scalar,
-                           .heap_alloc = frame_heap_alloc,
-                           .fail = frame_fail,
-                           .set_dim = frame_set_dim};
-  return abi->schedule(&frame);
+  for (uint32_t i = 0; i < abi->num_launches; ++i)
+    step(context, i);
+  return LUMEN_OK;
 }
 
 static int cpu_synchronize(context *context, lumen_status *status) {

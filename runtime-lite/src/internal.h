@@ -39,15 +39,10 @@ typedef struct context {
   /* The caller's arena, or NULL. */
   void *arena;
   uint64_t arena_capacity;
-  /* The plan in force: that of the model, or what its `plan` made of the dims. */
-  const lumen_abi_buffer *buffers;
-  const int64_t *sizes;
+  /* The plan in force. */
   uint64_t arena_size;
-  uint64_t plan_id; /* 0: none. Differs from all before where the plan does. */
-  uint64_t num_plans; /* made so far: a failure must not let a number come again */
-  lumen_abi_buffer *planned_buffers;
-  int64_t *planned_sizes;
-  int64_t *input_dims;    /* what the plan was made for */
+  uint64_t plan_id;       /* 0: none. Differs from all before where the plan does. */
+  uint64_t num_plans;     /* made so far: a failure must not let a number come again */
   int64_t *output_dims;   /* all outputs' in order: the bounds until the run knows better */
   int64_t *output_bounds; /* what memory is sized for; -1: no bound */
   bool *output_exact;     /* per output: dims follow from the inputs' */
@@ -58,6 +53,11 @@ typedef struct context {
       *handed_out; /* by the last runs: an output that comes back with it is the context's again */
   lumen_profile_entry *profile; /* one per launch, NULL: not enabled */
 } context;
+
+/* Whether the plan depends on the inputs' shapes. */
+static inline bool lumen_is_symbolic(const lumen_abi_model *abi) {
+  return abi->num_entry_symbols > 0;
+}
 
 /* Writes code and text, and returns the code. */
 int lumen_fail(lumen_status *status, int code, const char *format, ...)

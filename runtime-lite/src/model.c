@@ -126,6 +126,10 @@ static int check_version(const lumen_abi_model *abi, lumen_status *status) {
     return lumen_fail(status, LUMEN_ERROR_VERSION,
                       "%s: its table has %u bytes, expected at least %u", abi->name, abi->size,
                       (unsigned)sizeof(lumen_abi_model));
+  if (abi->num_symbols || abi->num_steps)
+    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
+                      "%s: sizes that only the run knows are not supported by this runtime",
+                      abi->name);
   return LUMEN_OK;
 }
 
@@ -205,7 +209,7 @@ void lumen_model_info_impl(const lumen_model *base, lumen_model_info *info) {
                              .num_kernels = abi->num_kernels,
                              .num_launches = abi->num_launches,
                              .num_workers = model->executor->num_workers(model->executor->self),
-                             .arena_size = abi->plan ? 0 : abi->arena_size,
+                             .arena_size = lumen_is_symbolic(abi) ? 0 : abi->arena_size,
                              .arena_lower_bound = abi->arena_lower_bound,
                              .bytes_without_sharing = abi->bytes_without_sharing,
                              .weights_size = abi->weights_size,

@@ -67,12 +67,21 @@ void expectValues(const lumen_abi_value *actual, uint32_t count, ArrayRef<Value>
     for (auto [d, dim] : enumerate(*value.dims)) {
       EXPECT_EQ(actual[i].dims[d].extent, dim.extent);
       EXPECT_EQ(actual[i].dims[d].bound, dim.bound);
+      EXPECT_EQ(actual[i].dims[d].expr, dim.expr);
+      EXPECT_EQ(actual[i].dims[d].bound_expr, dim.boundExpr);
       if (dim.symbol.empty())
         EXPECT_EQ(actual[i].dims[d].symbol, nullptr);
       else
         EXPECT_EQ(actual[i].dims[d].symbol, dim.symbol);
     }
   }
+}
+
+/// Rows that are the C structs themselves.
+template <typename T>
+void expectRows(const T *actual, uint32_t count, const std::vector<T> &expected) {
+  ASSERT_EQ(count, expected.size());
+  EXPECT_EQ(memcmp(actual, expected.data(), expected.size() * sizeof(T)), 0);
 }
 
 void expectLaunches(const lumen_abi_launch *actual, uint32_t count, ArrayRef<Launch> expected) {
@@ -98,10 +107,10 @@ TEST_F(Artifact, HoldsTheTables) {
   tables.inputs.push_back({"scalar", LUMEN_ABI_TENSOR, LUMEN_ABI_F64, false, std::vector<Dim>{}});
   tables.outputs.push_back({"z", LUMEN_ABI_OPTIONAL, LUMEN_ABI_U8, false,
                             std::vector<Dim>{{-1, 77, "batch"}, {-1, -1, ""}}});
-  tables.numSizes = 21;
+  model.addSteps();
   tables.arenaSize = 22;
-  tables.launches[0].firstSize = 3;
-  tables.launches[0].numSizes = 5;
+  tables.launches[0].firstSize = 1;
+  tables.launches[0].numSizes = 1;
   Variant spirv;
   spirv.level = 2;
   spirv.code = {'S', 'P', 'V'};
@@ -145,19 +154,40 @@ TEST_F(Artifact, HoldsTheTables) {
     }
   }
   EXPECT_EQ(actual.kernels[0].variants[1].grid_fn(nullptr), 4);
-  ASSERT_EQ(actual.num_buffers, tables.buffers.size());
-  EXPECT_EQ(memcmp(actual.buffers, tables.buffers.data(),
-                   tables.buffers.size() * sizeof(lumen_abi_buffer)),
-            0);
+  expectRows(actual.storages, actual.num_storages, tables.storages);
+  expectRows(actual.buffers, actual.num_buffers, tables.buffers);
+  expectRows(actual.exprs, actual.num_exprs, tables.exprs);
+  expectRows(actual.size_exprs, actual.num_size_exprs, tables.sizeExprs);
+  expectRows(actual.steps, actual.num_steps, tables.steps);
+  EXPECT_EQ(actual.num_entry_exprs, tables.numEntryExprs);
+  ASSERT_EQ(actual.num_symbols, 2u);
+  EXPECT_EQ(actual.num_entry_symbols, 1u);
+  EXPECT_STREQ(actual.symbol_names[0], "batch");
+  EXPECT_EQ(actual.symbol_names[1], nullptr);
+  ASSERT_EQ(actual.num_checks, tables.checks.size());
+  EXPECT_EQ(actual.num_entry_checks, tables.numEntryChecks);
+  for (auto [i, check] : enumerate(tables.checks)) {
+    EXPECT_EQ(actual.checks[i].kind, check.kind);
+    EXPECT_EQ(actual.checks[i].a, check.a);
+    EXPECT_EQ(actual.checks[i].b, check.b);
+    EXPECT_EQ(actual.checks[i].node, check.node);
+    EXPECT_EQ(actual.checks[i].what, check.what);
+  }
+  ASSERT_EQ(actual.num_calls, 1u);
+  EXPECT_NE(actual.calls[0].function, nullptr);
+  EXPECT_STREQ(actual.calls[0].node, "StringConcat 'c'");
+  EXPECT_EQ(StringRef(static_cast<const char *>(actual.calls[0].data), actual.calls[0].data_size),
+            "ab");
+  EXPECT_EQ(actual.calls[0].first_arg, 1u);
+  EXPECT_EQ(actual.calls[0].num_args, 2u);
+  EXPECT_EQ(actual.calls[0].first_size, 1u);
+  EXPECT_EQ(actual.calls[0].num_sizes, 1u);
   EXPECT_EQ(ArrayRef<uint32_t>(actual.arg_buffers, tables.argBuffers.size()),
             ArrayRef<uint32_t>(tables.argBuffers));
   expectLaunches(actual.launches, actual.num_launches, tables.launches);
   expectLaunches(actual.inits, actual.num_inits, tables.inits);
-  EXPECT_EQ(actual.num_sizes, tables.numSizes);
   EXPECT_EQ(actual.init_size, tables.initSize);
   EXPECT_EQ(actual.arena_size, tables.arenaSize);
-  EXPECT_EQ(actual.plan, nullptr);
-  EXPECT_EQ(actual.schedule, nullptr);
   EXPECT_EQ(actual.weights_size, model.weights.size);
   EXPECT_EQ(actual.weights_file, nullptr);
   EXPECT_EQ(actual.weights_id, nullptr);
@@ -204,8 +234,7 @@ TEST_F(Artifact, LivesBesideAnother) {
 // A model without constants has no weights at all.
 TEST_F(Artifact, WithoutWeights) {
   ScaleModel model("bare");
-  model.weights = {};
-  model.tables.buffers[0] = {LUMEN_ABI_HEAP, 0, 0, 4};
+  model.dropWeights();
   ASSERT_NO_FATAL_FAILURE(load(model));
   EXPECT_EQ(module->model->weights, nullptr);
   EXPECT_EQ(module->model->weights_file, nullptr);

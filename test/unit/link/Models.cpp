@@ -150,10 +150,14 @@ ScaleModel::ScaleModel(StringRef name, float factor) : object(compile(kScale)) {
   v2.scratchSize = 64;
   start.variants = {v2};
   tables.kernels = {scale, start};
-  tables.buffers = {{LUMEN_ABI_WEIGHTS, 0, 0, 4},
-                    {LUMEN_ABI_INPUT, 0, 0, 16},
-                    {LUMEN_ABI_OUTPUT, 0, 0, 16},
-                    {LUMEN_ABI_INIT, 0, 0, 64}};
+  tables.storages = {{LUMEN_ABI_WEIGHTS, 0, 0, 300, LUMEN_ABI_NONE, 0, 0, 0},
+                     {LUMEN_ABI_INPUT, 0, 0, 16, LUMEN_ABI_NONE, 0, 0, 0},
+                     {LUMEN_ABI_OUTPUT, 0, 0, 16, LUMEN_ABI_NONE, 0, 0, 0},
+                     {LUMEN_ABI_INIT, 0, 0, 64, LUMEN_ABI_NONE, 0, 0, 0}};
+  tables.buffers = {{0, LUMEN_ABI_NONE, 0, 4},
+                    {1, LUMEN_ABI_NONE, 0, 16},
+                    {2, LUMEN_ABI_NONE, 0, 16},
+                    {3, LUMEN_ABI_NONE, 0, 64}};
   tables.argBuffers = {0, 1, 2, 3};
   Launch launch;
   launch.kernel = 0;
@@ -173,6 +177,36 @@ ScaleModel::ScaleModel(StringRef name, float factor) : object(compile(kScale)) {
   tables.arenaSize = 0;
   tables.arenaLowerBound = 11;
   tables.bytesWithoutSharing = 12;
+}
+
+void ScaleModel::dropWeights() {
+  weights = {};
+  tables.storages[0].region = LUMEN_ABI_HEAP;
+}
+
+void ScaleModel::addSteps() {
+  tables.inputs.push_back({"n", LUMEN_ABI_TENSOR, LUMEN_ABI_I64, false,
+                           std::vector<Dim>{{-1, 50, "batch", 0, LUMEN_ABI_NONE}}});
+  tables.outputs.push_back(
+      {"found", LUMEN_ABI_TENSOR, LUMEN_ABI_I64, false, std::vector<Dim>{{-1, 60, "found", 3, 1}}});
+  tables.symbols = {"batch", ""};
+  tables.numEntrySymbols = 1;
+  tables.exprs = {{LUMEN_ABI_EXPR_SYMBOL, 0, 0, 0, 0},
+                  {LUMEN_ABI_EXPR_CONSTANT, 0, 0, 0, 8},
+                  {LUMEN_ABI_EXPR_MUL, 0, 1, 0, 0},
+                  {LUMEN_ABI_EXPR_SYMBOL, 1, 0, 0, 0}};
+  tables.numEntryExprs = 3;
+  tables.checks = {{LUMEN_ABI_CHECK_LESS_EQUAL, 0, 1, "Reshape 'r'", "extents"},
+                   {LUMEN_ABI_CHECK_EQUAL, 3, 1, "Loop 'l'", "trips"}};
+  tables.numEntryChecks = 1;
+  tables.sizeExprs = {2, 3};
+  tables.storages.push_back({LUMEN_ABI_ARENA, 0, 0, 0, 2, 1, 2, 0});
+  tables.storages.push_back({LUMEN_ABI_HEAP, 0, 0, 0, 3, 0, 4, 0});
+  tables.buffers.push_back({5, 2, 0, 0});
+  tables.calls = {{"start", "StringConcat 'c'", {'a', 'b'}, 1, 2, 1, 1}};
+  tables.steps = {{LUMEN_ABI_STEP_LAUNCH, 0, 0, 0}, {LUMEN_ABI_STEP_BIND, 1, 4, LUMEN_ABI_I64},
+                  {LUMEN_ABI_STEP_EVAL, 3, 1, 0},   {LUMEN_ABI_STEP_CALL, 0, 0, 0},
+                  {LUMEN_ABI_STEP_BRANCH, 3, 6, 0}, {LUMEN_ABI_STEP_JUMP, 0, 0, 0}};
 }
 
 Error ScaleModel::link(const LinkOptions &options) const {

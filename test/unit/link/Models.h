@@ -30,10 +30,16 @@ llvm::SmallVector<char, 0> compile(llvm::StringRef ir);
 struct ScaleModel {
   explicit ScaleModel(llvm::StringRef name, float factor = 3.0f);
 
+  /// Without constants; the kernel's factor then lies in the heap.
+  void dropWeights();
+
   ModelTables tables;
   Weights weights;
   std::vector<char> constants;
   llvm::SmallVector<char, 0> object;
+
+  /// Adds a symbolic part: one row at least in each table of sizes and steps.
+  void addSteps();
 
   llvm::Error link(const LinkOptions &options) const;
 };

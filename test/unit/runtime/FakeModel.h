@@ -90,6 +90,8 @@ struct FakeModel {
     abi.levels = levels.data();
     abi.num_kernels = kernels.size();
     abi.kernels = kernels.data();
+    abi.num_storages = storages.size();
+    abi.storages = storages.data();
     abi.num_buffers = buffers.size();
     abi.buffers = buffers.data();
     abi.arg_buffers = argBuffers.data();
@@ -107,7 +109,7 @@ struct FakeModel {
 
   alignas(64) float weights[n];
   const void *weightsPointer = weights;
-  std::array<lumen_abi_dim, 1> dims = {{{n, n, nullptr}}};
+  std::array<lumen_abi_dim, 1> dims = {{{n, n, nullptr, LUMEN_ABI_NONE, LUMEN_ABI_NONE}}};
   lumen_abi_value input = {"x", LUMEN_ABI_TENSOR, LUMEN_ABI_F32, 1, 0, dims.data()};
   lumen_abi_value output = {"y", LUMEN_ABI_TENSOR, LUMEN_ABI_F32, 1, 0, dims.data()};
   std::array<lumen_abi_level, 2> levels = {
@@ -116,11 +118,17 @@ struct FakeModel {
   std::array<lumen_abi_variant, 4> variants;
   std::array<lumen_abi_kernel, 3> kernels = {
       {{"scale", 3, 2, &variants[0]}, {"add", 3, 1, &variants[2]}, {"twice", 2, 1, &variants[3]}}};
-  std::array<lumen_abi_buffer, 5> buffers = {{{LUMEN_ABI_INPUT, 0, 0, sizeof(weights)},
-                                              {LUMEN_ABI_WEIGHTS, 0, 0, sizeof(weights)},
-                                              {LUMEN_ABI_ARENA, 0, 0, sizeof(weights)},
-                                              {LUMEN_ABI_INIT, 0, 0, sizeof(weights)},
-                                              {LUMEN_ABI_OUTPUT, 0, 0, sizeof(weights)}}};
+  std::array<lumen_abi_storage, 5> storages = {
+      {{LUMEN_ABI_INPUT, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
+       {LUMEN_ABI_WEIGHTS, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
+       {LUMEN_ABI_ARENA, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
+       {LUMEN_ABI_INIT, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
+       {LUMEN_ABI_OUTPUT, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0}}};
+  std::array<lumen_abi_buffer, 5> buffers = {{{0, LUMEN_ABI_NONE, 0, sizeof(weights)},
+                                              {1, LUMEN_ABI_NONE, 0, sizeof(weights)},
+                                              {2, LUMEN_ABI_NONE, 0, sizeof(weights)},
+                                              {3, LUMEN_ABI_NONE, 0, sizeof(weights)},
+                                              {4, LUMEN_ABI_NONE, 0, sizeof(weights)}}};
   std::array<uint32_t, 8> argBuffers = {0, 1, 2, 2, 3, 4, 1, 3};
   std::array<lumen_abi_launch, 2> launches = {
       {{0, LUMEN_ABI_ANY, 0, 0, 0, 1, "Mul 'mul'", n, 3 * sizeof(weights)},

@@ -16,9 +16,19 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import control_models
+import dynamic_models
+import packaged_models
+import transformers
+from packaged_models import packaged
+
 # make: writes the model to a path. bindings: flags for lumenc. shapes: the same
 # as a dictionary, input to shape. ranges: bounds of random integer inputs.
-Model = namedtuple("Model", "make bindings shapes ranges", defaults=[(), {}, {}])
+# For dynamic.py: steps gives a dictionary of inputs for each of several runs, from
+# a random generator; carried: outputs that become inputs of the next step;
+# reference: writes the model as ONNX Runtime can run it, where that differs.
+Model = namedtuple("Model", "make bindings shapes ranges steps carried reference",
+                   defaults=[(), {}, {}, None, {}, None])
 
 # ---- The light models ------------------------------------------------------
 
@@ -287,6 +297,50 @@ MODELS = {
 for number, light_name in enumerate(LIGHT):
     MODELS[light_name] = light(light_name)
     MODELS[f"filled-{light_name}"] = filled(light_name, seed=100 + number)
+
+# Models of dynamic shapes, and of several steps.
+MODELS |= {
+    "bert2": Model(transformers.bert2, steps=transformers.bert2_steps),
+    "gpt-kv": Model(transformers.gpt_kv, steps=transformers.gpt_kv_steps,
+                    carried=transformers.GPT_CARRIED),
+    "whisper-loop": Model(transformers.whisper_loop, steps=transformers.whisper_loop_steps),
+    "detector": Model(dynamic_models.detector, steps=dynamic_models.detector_steps),
+    "detector-topk": Model(dynamic_models.top_detector, steps=dynamic_models.detector_steps),
+}
+for name in ["loop_if", "loop_exit", "loop_nested", "scan", "if_squeeze"]:
+    MODELS[name.replace("_", "-")] = Model(getattr(control_models, name),
+                                           steps=getattr(control_models, f"{name}_steps"))
+for number, (name, options) in enumerate(control_models.RECURRENT.items()):
+    MODELS[name] = Model(
+        control_models.recurrent(seed=50 + number, **options),
+        steps=control_models.recurrent_steps(**options),
+        reference=control_models.recurrent(seed=50 + number, flatten=True, **options)
+        if options.get("batchwise") else None)
+
+
+def silero(name, **options):
+    return Model(packaged("silero_vad", f"data/{name}.onnx"),
+                 steps=packaged_models.silero_steps(**options),
+                 carried=packaged_models.SILERO_CARRIED)
+
+
+def paddle(name, *shapes):
+    return Model(packaged("rapidocr_onnxruntime", f"models/{name}_infer.onnx"),
+                 steps=packaged_models.page_steps(*shapes))
+
+
+MODELS |= {
+    "silero": silero("silero_vad"),
+    "silero-one-if": silero("silero_vad_op18_ifless"),
+    "silero-16k": silero("silero_vad_16k_op15", rates=[16000]),
+    "silero-half": silero("silero_vad_half", rates=[16000], has_rate=False),
+    "silero-sequence": Model(packaged("silero_vad", "data/silero_vad_16k_sequence.onnx"),
+                             steps=packaged_models.silero_sequence_steps,
+                             carried={"hn": "h", "cn": "c"}),
+    "ppocr-det": paddle("ch_PP-OCRv4_det", (1, 64, 96), (1, 160, 128), (2, 96, 224), (1, 64, 96)),
+    "ppocr-rec": paddle("ch_PP-OCRv4_rec", (1, 48, 160), (3, 48, 320), (2, 48, 73), (1, 48, 160)),
+    "ppocr-cls": paddle("ch_ppocr_mobile_v2.0_cls", (1, 48, 192), (6, 48, 192), (2, 48, 192)),
+}
 
 
 def main():

@@ -3,7 +3,9 @@
 #include "Npy.h"
 #include "TensorProto.h"
 
-#include <optional>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -72,6 +74,61 @@ Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_
   return isRandom ? randomTensor(dtype, *shape, seed) : Tensor(dtype, *shape);
 }
 
+// The files of a folder by input. One that has no input is a mistake in its name,
+// but for the outputs of a data set as ONNX publishes them.
+Expected<std::vector<std::string>> filesByInput(StringRef folder, const lumen_value_info *inputs,
+                                                uint32_t count) {
+  std::vector<std::string> paths, result(count);
+  std::error_code error;
+  for (sys::fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    paths.push_back(it->path());
+  if (error)
+    return createStringError(error, "%s: cannot be read: %s", folder.str().c_str(),
+                             error.message().c_str());
+  llvm::sort(paths); // so that of several mistakes always the same one is told
+  for (const std::string &path : paths) {
+    StringRef file = sys::path::filename(path), stem = sys::path::stem(path), end = file;
+    if (!end.consume_front(stem) || (end != ".npy" && end != ".pb"))
+      continue;
+    SmallVector<uint32_t> matches;
+    for (uint32_t i = 0; i < count; ++i)
+      if (fileStem(inputs[i].name) == stem)
+        matches.push_back(i);
+    StringRef number = stem;
+    uint32_t position;
+    bool isDataSet = end == ".pb";
+    if (isDataSet && matches.empty() && number.consume_front("input_") &&
+        !number.getAsInteger(10, position) && position < count)
+      matches.push_back(position);
+    if (matches.empty() && isDataSet && stem.starts_with("output_"))
+      continue;
+    if (matches.empty())
+      return usageError(path + ": the model has no input '" + stem + "'");
+    if (matches.size() > 1)
+      return usageError(path + ": is the name of several inputs: '" + inputs[matches[0]].name +
+                        "' and '" + inputs[matches[1]].name + "'; give them by --input");
+    std::string &slot = result[matches.front()];
+    if (!slot.empty())
+      return usageError(path + ": input '" + inputs[matches.front()].name + "' has another file, " +
+                        sys::path::filename(slot));
+    slot = path;
+  }
+  return result;
+}
+
+std::string listNames(const lumen_value_info *values, uint32_t count) {
+  std::string known;
+  for (uint32_t i = 0; i < count; ++i)
+    known += (i ? ", '" : "'") + std::string(values[i].name) + "'";
+  return known;
+}
+
+Error unknownName(StringRef name, const lumen_value_info *values, uint32_t count,
+                  const char *what) {
+  return usageError("'" + name + "' is not an " + what + " of the model, which has " +
+                    listNames(values, count));
+}
+
 } // namespace
 
 Tensor randomTensor(lumen_dtype dtype, ArrayRef<int64_t> shape, uint64_t seed) {
@@ -111,18 +168,36 @@ Expected<uint32_t> splitName(StringRef argument, const lumen_value_info *values,
     return best;
   if (!argument.contains('='))
     return usageError("'" + argument + "': expected NAME=VALUE");
-  std::string known;
-  for (uint32_t i = 0; i < count; ++i)
-    known += (i ? ", '" : "'") + std::string(values[i].name) + "'";
-  return usageError("'" + argument.split('=').first + "' is not an " + what +
-                    " of the model, which has " + known);
+  return unknownName(argument.split('=').first, values, count, what);
 }
 
-Expected<std::vector<Tensor>> makeInputs(ArrayRef<std::string> arguments,
-                                         const lumen_value_info *inputs, uint32_t count,
-                                         uint64_t seed) {
+Expected<uint32_t> findName(StringRef name, const lumen_value_info *values, uint32_t count,
+                            const char *what) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (name == values[i].name)
+      return i;
+  return unknownName(name, values, count, what);
+}
+
+std::string fileStem(StringRef name) {
+  std::string result = name.str();
+  for (char &c : result)
+    if (c == '/' || c == '\0')
+      c = '_';
+  return result;
+}
+
+Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value_info *inputs,
+                                         uint32_t count, uint64_t seed) {
+  std::vector<std::string> files(count);
+  if (!sources.folder.empty()) {
+    auto found = filesByInput(sources.folder, inputs, count);
+    if (!found)
+      return found.takeError();
+    files = std::move(*found);
+  }
   std::vector<std::optional<std::string>> texts(count);
-  for (const std::string &argument : arguments) {
+  for (const std::string &argument : sources.arguments) {
     StringRef rest;
     Expected<uint32_t> index = splitName(argument, inputs, count, "input", rest);
     if (!index)
@@ -134,9 +209,13 @@ Expected<std::vector<Tensor>> makeInputs(ArrayRef<std::string> arguments,
   }
   std::vector<Tensor> tensors;
   for (uint32_t i = 0; i < count; ++i) {
+    if (files[i].empty() && !sources.carried.empty() && sources.carried[i]) {
+      tensors.push_back(std::move(*sources.carried[i]));
+      continue;
+    }
+    std::string text = files[i].empty() ? texts[i].value_or("random") : "@" + files[i];
     // Inputs differ from each other, and one does not depend on the others.
-    Expected<Tensor> tensor =
-        makeInput(inputs[i], texts[i].value_or("random"), seed + 1000003ull * i);
+    Expected<Tensor> tensor = makeInput(inputs[i], text, seed + 1000003ull * i);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));

@@ -4,6 +4,8 @@
 
 #include "Elements.h"
 
+#include <optional>
+
 namespace lumen::run {
 
 // The command line is wrong, as opposed to a file or a model.
@@ -31,11 +33,27 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef path);
 llvm::Expected<uint32_t> splitName(llvm::StringRef argument, const lumen_value_info *values,
                                    uint32_t count, const char *what, llvm::StringRef &rest);
 
-// One tensor per input of the model; what no argument names is random. Fails with
-// a UsageError, or because of a file.
-llvm::Expected<std::vector<Tensor>> makeInputs(llvm::ArrayRef<std::string> arguments,
-                                               const lumen_value_info *inputs, uint32_t count,
-                                               uint64_t seed);
+// Position of the input or output of that name; the UsageError lists them.
+llvm::Expected<uint32_t> findName(llvm::StringRef name, const lumen_value_info *values,
+                                  uint32_t count, const char *what);
+
+// The name of the file, without its end, that holds a value: names of ONNX may
+// have slashes.
+std::string fileStem(llvm::StringRef name);
+
+// Where the inputs of a run come from.
+struct InputSources {
+  llvm::ArrayRef<std::string> arguments; // of --input
+  llvm::StringRef folder;                // of --inputs, or empty
+  // By position, outputs of the run before; may be empty. What is used is moved from.
+  llvm::MutableArrayRef<std::optional<Tensor>> carried;
+};
+
+// One tensor per input of the model: from the folder's file for it, else carried,
+// else what the argument that names it says, else random. Fails with a
+// UsageError, or because of a file.
+llvm::Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value_info *inputs,
+                                               uint32_t count, uint64_t seed);
 
 } // namespace lumen::run
 

@@ -12,6 +12,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <optional>
 
 using namespace llvm;
@@ -40,21 +42,34 @@ struct Options {
       cl::desc("Value of an input: @FILE.npy, @FILE.pb, random[:SHAPE] (the default; floats in "
                "[-1, 1), integers in 0..7) or zeros[:SHAPE], where SHAPE is like 1x3x224x224"),
       cl::cat(category)};
+  cl::list<std::string> inputs{
+      "inputs", cl::value_desc("DIR"),
+      cl::desc("Take inputs from DIR/NAME.npy or .pb, or DIR/input_N.pb as in data sets of ONNX; "
+               "'/' in NAME is '_'. Given several times, there are as many runs, one after the "
+               "other in one context"),
+      cl::cat(category)};
+  cl::list<std::string> carry{
+      "carry", cl::value_desc("OUTPUT=INPUT"),
+      cl::desc("From the second run on, take INPUT from OUTPUT of the run before, unless its "
+               "folder has a file"),
+      cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::value_desc("N"),
                          cl::desc("Where random inputs start (default 0)"), cl::init(0),
                          cl::cat(category)};
   cl::opt<std::string> saveOutputs{"save-outputs", cl::value_desc("DIR"),
-                                   cl::desc("Write each output as DIR/NAME.npy"),
+                                   cl::desc("Write each output as DIR/NAME.npy, of several runs "
+                                            "as DIR/0/NAME.npy, DIR/1/NAME.npy, ..."),
                                    cl::cat(category)};
-  cl::list<std::string> expect{"expect", cl::value_desc("NAME=@FILE"),
-                               cl::desc("What an output should be (.npy or .pb)"),
-                               cl::cat(category)};
+  cl::list<std::string> expect{
+      "expect", cl::value_desc("NAME=@FILE"),
+      cl::desc("What an output should be (.npy or .pb), after the last run"), cl::cat(category)};
   cl::opt<double> rtol{"rtol", cl::desc("Relative tolerance of --expect (default 1e-3)"),
                        cl::init(1e-3), cl::cat(category)};
   cl::opt<double> atol{"atol", cl::desc("Absolute tolerance of --expect (default 1e-4)"),
                        cl::init(1e-4), cl::cat(category)};
   cl::opt<unsigned> bench{"bench", cl::value_desc("N"),
-                          cl::desc("Time N runs after some to warm up: median, min and p90"),
+                          cl::desc("Time N runs on the last inputs after some to warm up: median, "
+                                   "min and p90"),
                           cl::init(0), cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::value_desc("N"),
                             cl::desc("Threads to run on (default: LUMEN_NUM_THREADS, else what "
@@ -93,6 +108,11 @@ Error checkOptions(const Options &options) {
   for (const cl::opt<std::string> *option : {&options.saveOutputs, &options.device})
     if (option->getNumOccurrences() && option->getValue().empty())
       return usageError("--" + option->ArgStr + ": expected a value, found an empty one");
+  for (const cl::list<std::string> &option : {std::cref(options.inputs), std::cref(options.carry)})
+    if (is_contained(option, ""))
+      return usageError("--" + option.ArgStr + ": expected a value, found an empty one");
+  if (!options.carry.empty() && options.inputs.size() < 2)
+    return usageError("--carry: expected several runs, each with its --inputs");
   // With a tolerance of NaN or infinity everything would be as expected.
   for (const cl::opt<double> *option : {&options.rtol, &options.atol})
     if (!std::isfinite(option->getValue()) || option->getValue() < 0)
@@ -129,44 +149,26 @@ TensorView viewOf(const lumen_value &value, uint32_t dtype) {
           tensor.data};
 }
 
-// A name of ONNX may have slashes; a file's may not.
-std::string fileName(StringRef name) {
-  std::string result = name.str();
-  for (char &c : result)
-    if (c == '/' || c == '\0')
-      c = '_';
-  return result + ".npy";
-}
-
 class Runner {
 public:
   Runner(const Options &options, Session &session, json::Object &report)
       : options(options), session(session), report(report) {
+    inputInfos = lumen_inputs(session.library.module, &numInputs);
     outputInfos = lumen_outputs(session.library.module, &numOutputs);
     outputs.resize(numOutputs);
+    carried.resize(numInputs);
   }
 
   int run() {
-    uint32_t numInputs;
-    const lumen_value_info *infos = lumen_inputs(session.library.module, &numInputs);
-    Expected<std::vector<Tensor>> tensors =
-        makeInputs(std::vector<std::string>(options.input.begin(), options.input.end()), infos,
-                   numInputs, options.seed);
-    if (!tensors)
-      return fail(tensors.takeError());
-    for (const Tensor &tensor : *tensors)
-      inputs.push_back(lumen_tensor_value(tensor.bytes.data(), tensor.dtype,
-                                          static_cast<int32_t>(tensor.shape.size()),
-                                          tensor.shape.data()));
+    if (Error error = readCarry())
+      return fail(std::move(error));
     // What is expected is read first: a wrong name should not cost a run.
     std::vector<std::optional<Tensor>> expected(numOutputs);
     if (int code = readExpected(expected))
       return code;
-    if (lumen_context_create(session.model, nullptr, &session.context, &session.status) ||
-        runOnce())
+    if (lumen_context_create(session.model, nullptr, &session.context, &session.status))
       return fail(session.status.message);
-    reportOutputs();
-    if (int code = save())
+    if (int code = options.inputs.empty() ? runOn("", options.saveOutputs) : runEach())
       return code;
     int result = compareOutputs(expected);
     if (options.bench || options.profile)
@@ -176,6 +178,73 @@ public:
   }
 
 private:
+  Error readCarry() {
+    std::vector<bool> isGiven(numInputs);
+    for (const std::string &option : options.carry) {
+      StringRef rest;
+      Expected<uint32_t> output = splitName(option, outputInfos, numOutputs, "output", rest);
+      if (!output)
+        return output.takeError();
+      Expected<uint32_t> input = findName(rest, inputInfos, numInputs, "input");
+      if (!input)
+        return input.takeError();
+      if (isGiven[*input])
+        return usageError("--carry " + option + ": input '" + rest + "' is given twice");
+      isGiven[*input] = true;
+      carry.push_back({*output, *input});
+    }
+    return Error::success();
+  }
+
+  int runEach() {
+    json::Array runs;
+    size_t count = options.inputs.size();
+    for (size_t i = 0; i < count; ++i) {
+      const std::string &folder = options.inputs[i];
+      SmallString<256> saved(options.saveOutputs.getValue());
+      if (count > 1 && !saved.empty())
+        sys::path::append(saved, Twine(i));
+      if (count > 1 && !options.json)
+        outs() << (i ? "\n" : "") << "run " << i << ", inputs of " << folder << '\n';
+      if (int code = runOn(folder, saved.str()))
+        return code;
+      if (count > 1) {
+        runs.push_back(json::Object{{"inputs", folder}, {"outputs", std::move(report["outputs"])}});
+        report.erase("outputs");
+      }
+    }
+    if (count > 1)
+      report["runs"] = std::move(runs);
+    return Done;
+  }
+
+  // One run on a folder's inputs, reported, and saved where `saved` is not empty.
+  int runOn(StringRef folder, StringRef saved) {
+    std::vector<std::string> arguments(options.input.begin(), options.input.end());
+    Expected<std::vector<Tensor>> made =
+        makeInputs({arguments, folder, carried}, inputInfos, numInputs, options.seed);
+    if (!made)
+      return fail(made.takeError());
+    tensors = std::move(*made);
+    inputs.clear();
+    for (const Tensor &tensor : tensors)
+      inputs.push_back(lumen_tensor_value(tensor.bytes.data(), tensor.dtype,
+                                          static_cast<int32_t>(tensor.shape.size()),
+                                          tensor.shape.data()));
+    if (runOnce())
+      return fail(folder.empty() ? Twine(session.status.message)
+                                 : folder + ": " + session.status.message);
+    reportOutputs();
+    // The next run overwrites what the context owns.
+    for (auto [output, input] : carry) {
+      TensorView view = viewOf(outputs[output], outputInfos[output].dtype);
+      Tensor &copy = carried[input].emplace(view.dtype, view.shape);
+      if (!copy.bytes.empty())
+        std::memcpy(copy.bytes.data(), view.data, copy.bytes.size());
+    }
+    return save(saved);
+  }
+
   int runOnce() {
     return lumen_run(session.context, inputs.data(), static_cast<uint32_t>(inputs.size()),
                      outputs.data(), numOutputs, &session.status);
@@ -212,14 +281,14 @@ private:
     report["outputs"] = std::move(array);
   }
 
-  int save() {
-    if (options.saveOutputs.empty())
+  int save(StringRef folder) {
+    if (folder.empty())
       return Done;
-    if (std::error_code error = sys::fs::create_directories(options.saveOutputs))
-      return fail(options.saveOutputs + ": cannot be created: " + error.message());
+    if (std::error_code error = sys::fs::create_directories(folder))
+      return fail(folder + ": cannot be created: " + error.message());
     for (uint32_t i = 0; i < numOutputs; ++i) {
-      SmallString<256> path(options.saveOutputs.getValue());
-      sys::path::append(path, fileName(outputInfos[i].name));
+      SmallString<256> path(folder);
+      sys::path::append(path, fileStem(outputInfos[i].name) + ".npy");
       if (Error error = writeNpy(path, viewOf(outputs[i], outputInfos[i].dtype)))
         return fail(std::move(error));
     }
@@ -280,8 +349,11 @@ private:
   const Options &options;
   Session &session;
   json::Object &report;
-  const lumen_value_info *outputInfos;
-  uint32_t numOutputs = 0;
+  const lumen_value_info *inputInfos, *outputInfos;
+  uint32_t numInputs = 0, numOutputs = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> carry; // output and input
+  std::vector<std::optional<Tensor>> carried;       // by input
+  std::vector<Tensor> tensors;                      // what `inputs` are views of
   std::vector<lumen_value> inputs, outputs;
 };
 

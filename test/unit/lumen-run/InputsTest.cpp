@@ -1,9 +1,13 @@
-// What --input asks for.
+// What --input and --inputs ask for.
 #include "tools/lumen-run/Inputs.h"
+#include "tools/lumen-run/Npy.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 
 using namespace lumen::run;
 
@@ -19,11 +23,17 @@ std::string error(llvm::Expected<std::vector<Tensor>> tensors) {
   return tensors ? "no error" : toString(tensors.takeError());
 }
 
+llvm::Expected<std::vector<Tensor>> fromArguments(std::vector<std::string> arguments,
+                                                  const lumen_value_info *inputs, uint32_t count,
+                                                  uint64_t seed) {
+  return makeInputs({arguments, "", {}}, inputs, count, seed);
+}
+
 // What is not named is random: never all alike, the same each time, different
 // by seed and by input.
 TEST(InputsTest, Random) {
-  auto tensors = makeInputs({}, infos, 2, 1), again = makeInputs({}, infos, 2, 1);
-  auto other = makeInputs({}, infos, 2, 2);
+  auto tensors = fromArguments({}, infos, 2, 1), again = fromArguments({}, infos, 2, 1);
+  auto other = fromArguments({}, infos, 2, 2);
   ASSERT_TRUE(tensors && again && other);
   EXPECT_EQ((*tensors)[0].bytes, (*again)[0].bytes);
   EXPECT_NE((*tensors)[0].bytes, (*other)[0].bytes);
@@ -41,42 +51,122 @@ TEST(InputsTest, Random) {
 }
 
 TEST(InputsTest, NamesWithEquals) {
-  auto tensors = makeInputs({"a=b=zeros"}, infos, 2, 1);
+  auto tensors = fromArguments({"a=b=zeros"}, infos, 2, 1);
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ((*tensors)[1].bytes, std::vector<char>(48));
   EXPECT_NE((*tensors)[0].bytes, std::vector<char>(24));
 }
 
 TEST(InputsTest, Shapes) {
-  auto tensors = makeInputs({"d=random:4x3"}, &dynamicInfo, 1, 1);
+  auto tensors = fromArguments({"d=random:4x3"}, &dynamicInfo, 1, 1);
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({4, 3}));
-  EXPECT_EQ(error(makeInputs({}, &dynamicInfo, 1, 1)),
+  EXPECT_EQ(error(fromArguments({}, &dynamicInfo, 1, 1)),
             "input 'd': dimension 0 ('batch') is dynamic; give its shape, as in --input "
             "d=random:1x3");
-  EXPECT_EQ(error(makeInputs({"d=zeros:4xx3"}, &dynamicInfo, 1, 1)),
+  EXPECT_EQ(error(fromArguments({"d=zeros:4xx3"}, &dynamicInfo, 1, 1)),
             "--input d: '4xx3' is not a shape such as 1x3x224x224");
 }
 
 TEST(InputsTest, Mistakes) {
-  EXPECT_EQ(error(makeInputs({"c=zeros"}, infos, 2, 1)),
+  EXPECT_EQ(error(fromArguments({"c=zeros"}, infos, 2, 1)),
             "'c' is not an input of the model, which has 'a', 'a=b'");
-  EXPECT_EQ(error(makeInputs({"a"}, infos, 2, 1)), "'a': expected NAME=VALUE");
-  EXPECT_EQ(error(makeInputs({"a=ones"}, infos, 2, 1)),
+  EXPECT_EQ(error(fromArguments({"a"}, infos, 2, 1)), "'a': expected NAME=VALUE");
+  EXPECT_EQ(error(fromArguments({"a=ones"}, infos, 2, 1)),
             "--input a: 'ones' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
-  EXPECT_EQ(error(makeInputs({"a=@x.txt"}, infos, 2, 1)),
+  EXPECT_EQ(error(fromArguments({"a=@x.txt"}, infos, 2, 1)),
             "x.txt: expected a name that ends in .npy or .pb");
-  EXPECT_EQ(error(makeInputs({"a=zeros", "a=random"}, infos, 2, 1)),
+  EXPECT_EQ(error(fromArguments({"a=zeros", "a=random"}, infos, 2, 1)),
             "--input a=random: input 'a' is given twice");
-  EXPECT_EQ(error(makeInputs({"a="}, infos, 2, 1)),
+  EXPECT_EQ(error(fromArguments({"a="}, infos, 2, 1)),
             "--input a: '' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
+}
+
+class FolderTest : public testing::Test {
+protected:
+  FolderTest() {
+    folder = testing::TempDir() + "lumen-run-inputs-" + std::to_string(getpid());
+    std::filesystem::create_directories(folder);
+  }
+  ~FolderTest() override { std::filesystem::remove_all(folder); }
+
+  // A file of six numbers that start at `first`.
+  void write(const char *name, lumen_dtype dtype, int first) {
+    Tensor tensor(dtype, {2, 3});
+    for (int i = 0; i < 6; ++i)
+      setElement(dtype, tensor.bytes.data(), i, first + i);
+    ASSERT_FALSE(static_cast<bool>(writeNpy(folder + "/" + name, tensor)));
+  }
+  static long double first(const Tensor &tensor) {
+    return getElement(tensor.dtype, tensor.bytes.data(), 0);
+  }
+
+  std::string folder;
+};
+
+// A file goes before what is carried, and that before the command line.
+TEST_F(FolderTest, Precedence) {
+  write("a.npy", LUMEN_F32, 10);
+  std::ofstream(folder + "/README") << "no input";
+  std::vector<std::string> arguments = {"a=zeros", "a=b=zeros"};
+  std::vector<std::optional<Tensor>> carried(2);
+  auto tensors = makeInputs({arguments, folder, carried}, infos, 2, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ(first((*tensors)[0]), 10);
+  EXPECT_EQ(first((*tensors)[1]), 0);
+  for (int i = 0; i < 2; ++i) {
+    carried[i].emplace(i ? LUMEN_I64 : LUMEN_F32, llvm::ArrayRef<int64_t>{2, 3});
+    setElement(carried[i]->dtype, carried[i]->bytes.data(), 0, 5);
+  }
+  tensors = makeInputs({arguments, folder, carried}, infos, 2, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ(first((*tensors)[0]), 10);
+  EXPECT_EQ(first((*tensors)[1]), 5);
+}
+
+// Slashes of a name are underscores of its file's.
+TEST_F(FolderTest, Names) {
+  const lumen_value_info slashes[] = {{"x/y", LUMEN_TENSOR, LUMEN_F32, 2, 0, fixedDims},
+                                      {"x_y", LUMEN_TENSOR, LUMEN_F32, 2, 0, fixedDims}};
+  write("x_y.npy", LUMEN_F32, 7);
+  auto tensors = makeInputs({{}, folder, {}}, slashes, 1, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ(first((*tensors)[0]), 7);
+  EXPECT_EQ(error(makeInputs({{}, folder, {}}, slashes, 2, 1)),
+            folder + "/x_y.npy: is the name of several inputs: 'x/y' and 'x_y'; give them by "
+                     "--input");
+}
+
+// The files of a data set as ONNX publishes them: by position, with what should come out.
+TEST_F(FolderTest, DataSet) {
+  // TensorProto: dims 2 and 3, type FLOAT, raw_data.
+  std::string raw(24, '\0');
+  raw[3] = 0x40; // 2.0
+  std::ofstream(folder + "/input_0.pb", std::ios::binary)
+      << std::string("\x08\x02\x08\x03\x10\x01\x4a\x18", 8) << raw;
+  std::ofstream(folder + "/output_0.pb") << "not read";
+  auto tensors = makeInputs({{}, folder, {}}, infos, 2, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ(first((*tensors)[0]), 2);
+}
+
+TEST_F(FolderTest, Mistakes) {
+  EXPECT_EQ(error(makeInputs({{}, folder + "/nowhere", {}}, infos, 2, 1)),
+            folder + "/nowhere: cannot be read: No such file or directory");
+  write("c.npy", LUMEN_F32, 1);
+  EXPECT_EQ(error(makeInputs({{}, folder, {}}, infos, 2, 1)),
+            folder + "/c.npy: the model has no input 'c'");
+  std::filesystem::rename(folder + "/c.npy", folder + "/a.npy");
+  std::ofstream(folder + "/a.pb") << "";
+  EXPECT_EQ(error(makeInputs({{}, folder, {}}, infos, 2, 1)),
+            folder + "/a.pb: input 'a' has another file, a.npy");
 }
 
 // A wrong command line is told from a file that cannot be read.
 TEST(InputsTest, KindOfMistake) {
   for (auto [argument, isUsage] : {std::pair("c=zeros", true), std::pair("a=@x.txt", true),
                                    std::pair("a=@nowhere.npy", false)}) {
-    auto tensors = makeInputs({argument}, infos, 2, 1);
+    auto tensors = fromArguments({argument}, infos, 2, 1);
     ASSERT_FALSE(static_cast<bool>(tensors));
     llvm::Error error = tensors.takeError();
     EXPECT_EQ(error.isA<UsageError>(), isUsage) << argument;

@@ -163,7 +163,7 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
       .Case([&](SliceOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
         for (auto [form, offset, stride] :
-             llvm::zip_equal(operand, op.getOffsets(), op.getStrides())) {
+             llvm::zip_equal(operand, *op.getConstantOffsets(), op.getStrides())) {
           for (int64_t &factor : form.factors)
             factor *= stride;
           form.constant = form.constant * stride + offset;
@@ -183,10 +183,11 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
       .Case([&](PadOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
         for (auto [i, form] : llvm::enumerate(operand)) {
-          if (op.getLow()[i] == 0 && op.getHigh()[i] == 0)
+          int64_t low = *op.getLowSizes()[i].asConstant();
+          if (low == 0 && op.getHighSizes()[i] == SymExpr(0))
             continue;
           fix(form);
-          form.constant -= op.getLow()[i];
+          form.constant -= low;
           if (op.getKind() != PadKind::Constant)
             form = bend(form);
         }

@@ -127,7 +127,8 @@ static bool needsWideIndices(Operation &op) {
   if (!pad || (pad.getKind() != PadKind::Reflect && pad.getKind() != PadKind::Wrap))
     return false;
   for (auto [size, low, high] :
-       llvm::zip_equal(tensorType(pad.getOperand()).getShape(), pad.getLow(), pad.getHigh())) {
+       llvm::zip_equal(tensorType(pad.getOperand()).getShape(), *asConstants(pad.getLowSizes()),
+                       *asConstants(pad.getHighSizes()))) {
     int64_t period = pad.getKind() == PadKind::Reflect ? reflectPeriod(size) : size;
     if (size > 0 && isBeyond32Bits(std::max(period, cycleBias(period, low) + size + high)))
       return true;
@@ -444,7 +445,7 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
   Value data = memref::GetGlobalOp::create(builder, loc, memrefType, global.getSymName());
   Value flat =
       memref::CastOp::create(builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
-  return load({flat, dispatch::contiguousStrides(type.getShape()), type}, place);
+  return load({flat, contiguousStrides(type.getShape()), type}, place);
 }
 
 Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
@@ -494,7 +495,7 @@ Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
       group.push_back(place.indices[dim]);
       sizes.push_back(to.getDimSize(dim));
     }
-    LaneIndex linear = linearize(group, dispatch::contiguousStrides(sizes), place.lanes);
+    LaneIndex linear = linearize(group, contiguousStrides(sizes), place.lanes);
     // Lanes that stay within one run of the innermost result dimension cannot
     // leave an operand dimension that is a multiple of it: the row stays straight.
     bool straight = !linear.bent && linear.step != 0 &&
@@ -526,7 +527,7 @@ Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
 Value ExpressionEmitter::emitSlice(SliceOp op, const Place &place) {
   SmallVector<LaneIndex> indices;
   for (auto [lane, offset, stride] :
-       llvm::zip_equal(place.indices, op.getOffsets(), op.getStrides()))
+       llvm::zip_equal(place.indices, *op.getConstantOffsets(), op.getStrides()))
     indices.push_back(addConstant(scale(lane, stride), offset));
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
@@ -606,7 +607,8 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
   Place inner = place;
   SmallVector<Value> conditions;
   for (int64_t dim = 0; dim < from.getRank(); ++dim) {
-    int64_t size = from.getDimSize(dim), low = op.getLow()[dim], high = op.getHigh()[dim];
+    int64_t size = from.getDimSize(dim), low = *op.getLowSizes()[dim].asConstant(),
+            high = *op.getHighSizes()[dim].asConstant();
     LaneIndex &lane = inner.indices[dim];
     lane = addConstant(lane, -low);
     if (low <= 0 && high <= 0)
@@ -717,9 +719,9 @@ std::optional<Access> Expression::reshapedMemory(ReshapeOp op) const {
   const Access *access = isSource(op.getOperand()) ? nullptr : findMemory(op.getOperand());
   auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
   if (!access || ArrayRef<int64_t>(access->strides) !=
-                     ArrayRef<int64_t>(dispatch::contiguousStrides(from.getShape())))
+                     ArrayRef<int64_t>(contiguousStrides(from.getShape())))
     return std::nullopt;
-  return Access{access->memref, dispatch::contiguousStrides(to.getShape()), to};
+  return Access{access->memref, contiguousStrides(to.getShape()), to};
 }
 
 SmallVector<ReshapeGroup> lumen::reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {

@@ -141,11 +141,11 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
     return Access{memref, std::move(strides), tensor};
   };
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
-    frame.arguments.push_back(makeAccess(type, kernel.getArgumentStrides(i)));
+    frame.arguments.push_back(makeAccess(type, *asConstants(kernel.getArgumentStrides(i))));
     frame.expression.bindMemory(kernel.getBody().getArgument(i), frame.arguments.back());
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    frame.results.push_back(makeAccess(type, kernel.getResultStrides(i)));
+    frame.results.push_back(makeAccess(type, *asConstants(kernel.getResultStrides(i))));
 
   KernelBuilder build = builderFor(root);
   if (!build)

@@ -39,12 +39,12 @@ static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
     Value value = kernel.yielded(i);
     Access target = access;
     bool contiguous = ArrayRef<int64_t>(target.strides) ==
-                      ArrayRef<int64_t>(dispatch::contiguousStrides(target.type.getShape()));
+                      ArrayRef<int64_t>(contiguousStrides(target.type.getShape()));
     while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
       if (!contiguous || kernel.expression.isSource(value))
         break;
       value = reshape.getOperand();
-      target = {target.memref, dispatch::contiguousStrides(tensorType(value).getShape()),
+      target = {target.memref, contiguousStrides(tensorType(value).getShape()),
                 tensorType(value)};
     }
     ArrayRef<int64_t> shape = target.type.getShape();

@@ -37,21 +37,14 @@ void DispatchDialect::initialize() {
       >();
 }
 
-SmallVector<int64_t> dispatch::contiguousStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t i = static_cast<int64_t>(shape.size()) - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * shape[i + 1];
-  return strides;
-}
-
 int64_t dispatch::elementBytes(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     return 2 * elementBytes(complex.getElementType());
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
-int64_t dispatch::tensorBytes(RankedTensorType type) {
-  return type.getNumElements() * elementBytes(type.getElementType());
+SymExpr dispatch::tensorBytes(RankedTensorType type) {
+  return product(sizesOf(type)) * SymExpr(elementBytes(type.getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,10 +93,10 @@ LogicalResult KernelOp::verify() {
   }
   auto checkStrides = [&](DictionaryAttr attrs, Type type, StringRef what,
                           unsigned index) -> LogicalResult {
-    auto strides = attrs ? attrs.getAs<DenseI64ArrayAttr>(DispatchDialect::kStrides) : nullptr;
+    auto strides = attrs ? attrs.getAs<DimsAttr>(DispatchDialect::kStrides) : nullptr;
     int64_t rank = cast<RankedTensorType>(type).getRank();
-    if (strides && strides.size() != rank)
-      return emitOpError() << what << " " << index << " has " << strides.size()
+    if (strides && int64_t(strides.getDims().size()) != rank)
+      return emitOpError() << what << " " << index << " has " << strides.getDims().size()
                            << " strides, expected " << rank;
     return success();
   };
@@ -128,18 +121,26 @@ Operation *KernelOp::getRoot() {
   return movement;
 }
 
-static SmallVector<int64_t> stridesOf(DictionaryAttr attrs, Type type) {
-  if (auto strides = attrs ? attrs.getAs<DenseI64ArrayAttr>(DispatchDialect::kStrides) : nullptr)
-    return llvm::to_vector(strides.asArrayRef());
-  return contiguousStrides(cast<RankedTensorType>(type).getShape());
+static Sizes stridesOf(DictionaryAttr attrs, Type type) {
+  if (auto strides = attrs ? attrs.getAs<DimsAttr>(DispatchDialect::kStrides) : nullptr)
+    return toSizes(strides);
+  return contiguousStrides(sizesOf(cast<RankedTensorType>(type)));
 }
 
-SmallVector<int64_t> KernelOp::getArgumentStrides(unsigned index) {
+Sizes KernelOp::getArgumentStrides(unsigned index) {
   return stridesOf(getArgAttrDict(index), getArgumentTypes()[index]);
 }
 
-SmallVector<int64_t> KernelOp::getResultStrides(unsigned index) {
+Sizes KernelOp::getResultStrides(unsigned index) {
   return stridesOf(getResultAttrDict(index), getResultTypes()[index]);
+}
+
+SmallVector<StringRef> KernelOp::getSizeNames() {
+  SmallVector<StringRef> names;
+  if (auto sizes = (*this)->getAttrOfType<ArrayAttr>(DispatchDialect::kSizes))
+    for (auto name : sizes.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+  return names;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,8 +158,20 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (outputs != kernel.getResultTypes().size())
     return emitOpError() << "has " << outputs << " outputs, expected "
                          << kernel.getResultTypes().size();
-  if (getOuts().empty() && (getInputs().getTypes() != TypeRange(kernel.getArgumentTypes()) ||
-                            getResultTypes() != TypeRange(kernel.getResultTypes())))
+  size_t sizes = getSizes() ? getSizes()->getDims().size() : 0;
+  if (sizes != kernel.getSizeNames().size())
+    return emitOpError() << "gives " << sizes << " sizes, expected "
+                         << kernel.getSizeNames().size();
+  // A kernel names its symbols itself, so types are compared without them.
+  auto sameTypes = [](TypeRange a, TypeRange b) {
+    return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
+             auto lhs = cast<RankedTensorType>(std::get<0>(pair));
+             auto rhs = cast<RankedTensorType>(std::get<1>(pair));
+             return lhs.getShape() == rhs.getShape() && lhs.getElementType() == rhs.getElementType();
+           });
+  };
+  if (getOuts().empty() && (!sameTypes(getInputs().getTypes(), kernel.getArgumentTypes()) ||
+                            !sameTypes(getResultTypes(), kernel.getResultTypes())))
     return emitOpError("has types that differ from those of ") << getKernelAttr();
   return success();
 }

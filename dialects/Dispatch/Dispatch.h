@@ -26,14 +26,11 @@
 
 namespace lumen::dispatch {
 
-/// Strides in elements of a contiguous tensor of `shape`, row-major.
-llvm::SmallVector<int64_t> contiguousStrides(llvm::ArrayRef<int64_t> shape);
-
 /// Bytes of one element in memory; booleans take one byte.
 int64_t elementBytes(mlir::Type elementType);
 
-/// Bytes of a contiguous tensor of static shape.
-int64_t tensorBytes(mlir::RankedTensorType type);
+/// Bytes of a contiguous tensor.
+SymExpr tensorBytes(mlir::RankedTensorType type);
 
 } // namespace lumen::dispatch
 

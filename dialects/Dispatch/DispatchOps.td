@@ -2,6 +2,7 @@
 #ifndef LUMEN_DIALECTS_DISPATCH_OPS
 #define LUMEN_DIALECTS_DISPATCH_OPS
 
+include "dialects/Lumen/LumenAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -24,13 +25,14 @@ def DispatchDialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
-    /// Argument and result attribute of a kernel: strides in elements, where
-    /// they differ from those of a contiguous tensor.
+    /// Argument and result attribute of a kernel: `#lumen.dims`, strides in
+    /// elements, where they differ from those of a contiguous tensor.
     static constexpr llvm::StringLiteral kStrides = "dispatch.strides";
+    /// Attribute of a kernel: an array of the names of its symbols; absent where
+    /// all its sizes are constants.
+    static constexpr llvm::StringLiteral kSizes = "dispatch.sizes";
   }];
 }
-
-def IntAttr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer">;
 
 def BufferType : TypeDef<DispatchDialect, "Buffer"> {
   let mnemonic = "buffer";
@@ -89,8 +91,10 @@ def KernelOp : DispatchOp<"kernel", [IsolatedFromAbove, Symbol, FunctionOpInterf
     /// last op that moves data; null for a purely elementwise kernel.
     ::mlir::Operation *getRoot();
     /// Strides in elements of an argument or result.
-    ::llvm::SmallVector<int64_t> getArgumentStrides(unsigned index);
-    ::llvm::SmallVector<int64_t> getResultStrides(unsigned index);
+    ::lumen::Sizes getArgumentStrides(unsigned index);
+    ::lumen::Sizes getResultStrides(unsigned index);
+    /// The names of the kernel's symbols, in the order of a launch's sizes.
+    ::llvm::SmallVector<::llvm::StringRef> getSizeNames();
   }];
 }
 
@@ -105,7 +109,8 @@ def LaunchOp : DispatchOp<"launch", [AttrSizedOperandSegments,
   let summary = "runs a kernel";
   let description = [{
     Over tensors, before memory planning, the results are values; over buffers,
-    after it, outputs are the buffers behind `outs` and there is no result.
+    after it, outputs are the buffers behind `outs` and there is no result. `sizes`
+    are the values of the kernel's symbols, over the symbols of the schedule.
 
     Example:
     ```mlir
@@ -114,8 +119,15 @@ def LaunchOp : DispatchOp<"launch", [AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs,
-      Variadic<BufferType>:$outs, DefaultValuedAttr<AffinityAttr, "Affinity::Any">:$affinity);
+      Variadic<BufferType>:$outs, DefaultValuedAttr<AffinityAttr, "Affinity::Any">:$affinity,
+      OptionalAttr<DimsAttr>:$sizes);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$types, "::llvm::StringRef":$kernel,
+      "::mlir::ValueRange":$inputs, CArg<"::mlir::ValueRange", "{}">:$outs,
+      CArg<"::lumen::dispatch::Affinity", "Affinity::Any">:$affinity,
+      CArg<"::lumen::DimsAttr", "{}">:$sizes), [{
+    build($_builder, $_state, types, kernel, inputs, outs, affinity, sizes);
+  }]>];
   let assemblyFormat = [{
     $kernel `(` $inputs `)` (`outs` `(` $outs^ `)`)? attr-dict `:` functional-type(operands, results)
   }];

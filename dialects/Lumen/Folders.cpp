@@ -393,16 +393,17 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
         return stride == 1 || size <= 1;
       }))
     return getOperand();
+  std::optional<SmallVector<int64_t>> offsets = getConstantOffsets();
   std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
   if (!data) {
     auto blob = dyn_cast_or_null<lumen::BlobAttr>(adaptor.getOperand());
-    return blob ? sliceBlob(blob, from, to, getOffsets(), getStrides()) : Attribute();
+    return blob && offsets ? sliceBlob(blob, from, to, *offsets, getStrides()) : Attribute();
   }
-  if (!mayFold(to, data->isSplat()))
+  if (!offsets || !mayFold(to, data->isSplat()))
     return {};
   SmallVector<int64_t> strides = stridesOf(from.getShape());
   int64_t start = 0;
-  for (auto [i, offset, stride] : llvm::enumerate(getOffsets(), getStrides())) {
+  for (auto [i, offset, stride] : llvm::enumerate(*offsets, getStrides())) {
     start += offset * strides[i];
     strides[i] *= stride;
   }
@@ -440,8 +441,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
-  auto isZero = [](int64_t value) { return value == 0; };
-  if (llvm::all_of(getLow(), isZero) && llvm::all_of(getHigh(), isZero))
+  auto isZero = [](const SymExpr &value) { return value == SymExpr(0); };
+  if (llvm::all_of(getLowSizes(), isZero) && llvm::all_of(getHighSizes(), isZero))
     return getOperand();
   return {};
 }
@@ -470,8 +471,29 @@ OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
   return ConstantData(to, std::move(values)).toAttr();
 }
 
+OpFoldResult SizesOp::fold(FoldAdaptor adaptor) {
+  std::optional<SmallVector<int64_t>> constants = asConstants(getExpressions());
+  if (!constants)
+    return getSizesAttr();
+  SmallVector<Scalar> values;
+  for (int64_t constant : *constants)
+    values.push_back(roundToType(Scalar::ofInteger(constant), typeOf(getResult()).getElementType()));
+  return ConstantData(typeOf(getResult()), std::move(values)).toAttr();
+}
+
+OpFoldResult lumen::CastOp::fold(FoldAdaptor adaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  if (auto inner = getOperand().getDefiningOp<lumen::CastOp>())
+    if (inner.getOperand().getType() == getType())
+      return inner.getOperand();
+  return {};
+}
+
 Operation *LumenDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
                                              Location loc) {
+  if (auto sizes = dyn_cast<DimsAttr>(value))
+    return SizesOp::create(builder, loc, type, sizes);
   auto typed = dyn_cast<TypedAttr>(value);
   if (!typed || typed.getType() != type)
     return nullptr;

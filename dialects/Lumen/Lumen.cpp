@@ -14,6 +14,46 @@ using namespace lumen;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Lumen/LumenAttrs.cpp.inc"
 
+//===----------------------------------------------------------------------===//
+// Lists of sizes in the textual form: [4, "seq - 1"]
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseSizes(OpAsmParser &parser, DimsAttr &attr) {
+  Sizes sizes;
+  auto parseOne = [&]() -> ParseResult {
+    int64_t constant;
+    OptionalParseResult integer = parser.parseOptionalInteger(constant);
+    if (integer.has_value()) {
+      sizes.push_back(constant);
+      return *integer;
+    }
+    std::string text;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseString(&text))
+      return failure();
+    std::optional<SymExpr> size = SymExpr::parse(text);
+    if (!size)
+      return parser.emitError(loc, "expected a size expression");
+    sizes.push_back(*size);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  attr = toAttr(parser.getContext(), sizes);
+  return success();
+}
+
+static void printSizes(OpAsmPrinter &printer, Operation *, DimsAttr attr) {
+  printer << '[';
+  llvm::interleaveComma(toSizes(attr), printer, [&](const SymExpr &size) {
+    if (std::optional<int64_t> constant = size.asConstant())
+      printer << *constant;
+    else
+      printer.printString(size.str());
+  });
+  printer << ']';
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Lumen/LumenOps.cpp.inc"
 
@@ -44,8 +84,10 @@ const FamilyTraits &lumen::traitsOf(Family family) {
       /*Reduction*/ {true, OperandReads::Once, false},
       /*Normalization*/ {true, OperandReads::Once, false},
       /*Movement*/ {false, OperandReads::Once, true},
+      /*Loops*/ {true, OperandReads::Many, false},
+      /*Control*/ {false, OperandReads::Many, false},
   };
-  static_assert(std::size(table) == static_cast<size_t>(Family::Movement) + 1);
+  static_assert(std::size(table) == static_cast<size_t>(Family::Control) + 1);
   return table[static_cast<size_t>(family)];
 }
 

@@ -7,6 +7,7 @@
 #define LUMEN_DIALECTS_LUMEN_LUMEN_H
 
 #include "dialects/Lumen/Blobs.h"
+#include "dialects/Lumen/Shapes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -30,6 +32,8 @@ enum class Family {
   Reduction,
   Normalization, ///< softmax and norms: a row at a time
   Movement,      ///< elements change place only
+  Loops,         ///< a kernel of its own with loops of its own: sort, scatter, recurrences
+  Control,       ///< what the schedule does itself: branches, loops, symbols, checks
 };
 
 /// How often a kernel's root reads an element of its operands.

@@ -4,12 +4,13 @@
 
 include "dialects/Lumen/LumenBase.td"
 include "dialects/Lumen/LumenInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class LumenOp<string mnemonic, string family, list<Trait> traits = []>
-    : Op<LumenDialect, mnemonic, !listconcat(traits, [
-          Pure, DeclareOpInterfaceMethods<LumenOpInterface>])> {
+class LumenOp<string mnemonic, string family, list<Trait> traits = [], bit isPure = true>
+    : Op<LumenDialect, mnemonic, !listconcat(traits, !if(isPure, [Pure], []), [
+          DeclareOpInterfaceMethods<LumenOpInterface>])> {
   code extra = "";
   let extraClassDeclaration = extra;
   let extraClassDefinition = "::lumen::Family $cppClass::getFamily() { return ::lumen::Family::"
@@ -284,13 +285,24 @@ def SliceOp : LumenOp<"slice", "Movement"> {
   let summary = "a strided box of a tensor";
   let description = [{
     Element `i` of dimension `d` is operand element `offsets[d] + i * strides[d]`;
-    strides may be negative. The result's shape gives the sizes.
+    strides may be negative. The result's shape gives the sizes. An offset may be
+    an expression over symbols, as in `[0, "seq - 1"]`.
 
     Example: `%1 = lumen.slice %0 [0, 2] [1, 1] : tensor<4x8xf32> -> tensor<4x3xf32>`
   }];
-  let arguments = (ins AnyRankedTensor:$operand, DenseI64ArrayAttr:$offsets, DenseI64ArrayAttr:$strides);
+  let arguments = (ins AnyRankedTensor:$operand, DimsAttr:$offsets, DenseI64ArrayAttr:$strides);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$operand $offsets $strides attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "$operand custom<Sizes>($offsets) $strides attr-dict `:` type($operand) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$operand,
+      "::llvm::ArrayRef<::lumen::SymExpr>":$offsets, "::llvm::ArrayRef<int64_t>":$strides), [{
+    build($_builder, $_state, type, operand, ::lumen::toAttr($_builder.getContext(), offsets),
+          $_builder.getDenseI64ArrayAttr(strides));
+  }]>];
+  let extra = [{
+    ::lumen::Sizes getOffsetSizes() { return ::lumen::toSizes(getOffsets()); }
+    /// The offsets, if all are constants.
+    std::optional<::llvm::SmallVector<int64_t>> getConstantOffsets() { return ::lumen::asConstants(getOffsetSizes()); }
+  }];
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -312,13 +324,24 @@ def PadOp : LumenOp<"pad", "Movement"> {
   let summary = "surrounds a tensor with elements";
   let description = [{
     `value` is a 0-D tensor, used by `constant`. `low` may be negative, which crops.
+    Amounts may be expressions over symbols; then their signs must be known.
 
     Example: `%1 = lumen.pad <constant> %0, %v [0, 1] [0, 1] : tensor<4x8xf32>, tensor<f32> -> tensor<4x10xf32>`
   }];
   let arguments = (ins PadKindAttr:$kind, AnyRankedTensor:$operand, AnyRankedTensor:$value,
-                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+                       DimsAttr:$low, DimsAttr:$high);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$kind $operand `,` $value $low $high attr-dict `:` type($operand) `,` type($value) `->` type($result)";
+  let assemblyFormat = "$kind $operand `,` $value custom<Sizes>($low) custom<Sizes>($high) attr-dict `:` type($operand) `,` type($value) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::lumen::PadKind":$kind, "::mlir::Value":$operand,
+      "::mlir::Value":$value, "::llvm::ArrayRef<::lumen::SymExpr>":$low,
+      "::llvm::ArrayRef<::lumen::SymExpr>":$high), [{
+    build($_builder, $_state, type, kind, operand, value,
+          ::lumen::toAttr($_builder.getContext(), low), ::lumen::toAttr($_builder.getContext(), high));
+  }]>];
+  let extra = [{
+    ::lumen::Sizes getLowSizes() { return ::lumen::toSizes(getLow()); }
+    ::lumen::Sizes getHighSizes() { return ::lumen::toSizes(getHigh()); }
+  }];
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -349,6 +372,164 @@ def IotaOp : LumenOp<"iota", "Elementwise"> {
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes that only the run knows
+//===----------------------------------------------------------------------===//
+
+def SizesOp : LumenOp<"sizes", "Elementwise", [ConstantLike]> {
+  let summary = "expressions over symbols as the elements of a tensor";
+  let description = [{
+    What ONNX Shape and the arithmetic behind it become. The result is a 0-D or 1-D
+    tensor of an integer type. Folders compute with it as with a constant, and like
+    a constant it has no place in an order: it means the values of the symbols where
+    it is used.
+
+    Example: `%0 = lumen.sizes ["batch", "3*seq + 1", 64] : tensor<3xi64>`
+  }];
+  let arguments = (ins DimsAttr:$sizes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "custom<Sizes>($sizes) attr-dict `:` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let extra = [{
+    ::lumen::Sizes getExpressions() { return ::lumen::toSizes(getSizes()); }
+  }];
+}
+
+def SymbolOp : LumenOp<"symbol", "Control", [MemoryEffects<[MemWrite]>], /*isPure=*/false> {
+  let summary = "gives a symbol the value of a tensor's only element";
+  let description = [{
+    From here on types may name the symbol. The value is a size: one that is
+    negative, or above `at_most`, ends the run with an error that names the node.
+    A bound over entry symbols lets memory be planned for what depends on it.
+
+    Example: `lumen.symbol "found" = %count at_most "h*w" : tensor<i64>`
+  }];
+  let arguments = (ins StrAttr:$name, AnyRankedTensor:$value, OptionalAttr<StrAttr>:$at_most);
+  let assemblyFormat = "$name `=` $value (`at_most` $at_most^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def CheckKind : LumenKind<"CheckKind", "relation of two sizes", ["Equal", "Broadcast", "LessEqual"]>;
+def CheckKindAttr : LumenKindAttr<CheckKind, "check">;
+
+def CheckOp : LumenOp<"check", "Control", [MemoryEffects<[MemWrite]>], /*isPure=*/false> {
+  let summary = "ends the run with an error where sizes do not agree";
+  let description = [{
+    What shape inference had to assume. `equal`: a == b; `broadcast`: a == b, or
+    one of them is 1; `lessequal`: a <= b. The error names the op's location and `what`.
+
+    Example: `lumen.check <equal> "n*m", "batch*64", "elements before and after the reshape"`
+  }];
+  let arguments = (ins CheckKindAttr:$kind, StrAttr:$lhs, StrAttr:$rhs, StrAttr:$what);
+  let assemblyFormat = "$kind $lhs `,` $rhs `,` $what attr-dict";
+  let hasVerifier = 1;
+  let extra = [{
+    ::lumen::SymExpr getLhsSize() { return *::lumen::SymExpr::parse(getLhs()); }
+    ::lumen::SymExpr getRhsSize() { return *::lumen::SymExpr::parse(getRhs()); }
+  }];
+}
+
+def CastOp : LumenOp<"cast", "Movement"> {
+  let summary = "the same tensor with its sizes written as other expressions";
+  let description = [{
+    The sizes are equal at run time; a `lumen.check` or the definition of the
+    symbols says why.
+
+    Example: `%1 = lumen.cast %0 : tensor<?xf32, #lumen.dims<["n"]>> -> tensor<?xf32, #lumen.dims<["2*m"]>>`
+  }];
+  let arguments = (ins AnyRankedTensor:$operand);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+def IfOp : LumenOp<"if", "Control", [RecursiveMemoryEffects, NoRegionArguments,
+    SingleBlockImplicitTerminator<"YieldOp">], /*isPure=*/false> {
+  let summary = "runs one of two regions";
+  let description = [{
+    `symbols` are made here: sizes of the results that differ between the branches.
+    Each branch yields their values, so a type that names one holds behind the op.
+    Regions use outer values.
+
+    Example:
+    ```mlir
+    %1 = lumen.if %c symbols ["n"] : tensor<i1> -> tensor<?xf32, #lumen.dims<["n"]>> {
+      lumen.yield %a sizes ["batch"] : tensor<?xf32, #lumen.dims<["batch"]>>
+    } else {
+      lumen.yield %b sizes [1] : tensor<1xf32>
+    }
+    ```
+  }];
+  let arguments = (ins TensorOf<[I1]>:$condition, StrArrayAttr:$symbols);
+  let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    $condition `symbols` $symbols attr-dict `:` type($condition) (`->` type($results)^)?
+    $then_region `else` $else_region
+  }];
+  let hasVerifier = 1;
+}
+
+def LoopOp : LumenOp<"loop", "Control", [RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">], /*isPure=*/false> {
+  let summary = "repeats a region";
+  let description = [{
+    Runs while the trip's number is below `trips` (absent: without limit) and, with
+    `conditional`, while the carried condition holds. ONNX Loop and Scan.
+
+    The symbol `induction` is the number of the trip, from 0; behind the loop it
+    is the number of trips that were made. `symbols` are sizes of carried values that
+    change from trip to trip: `init_sizes` on entry, what the yield says after each
+    trip, and behind the loop what they were last.
+
+    Operands: with `conditional` first the condition, tensor<i1>, then the carried
+    values. Block arguments: the carried values. The region yields, with
+    `conditional`, first the next condition, then the next carried values, then one
+    value per scan output. Results: the carried values behind the last trip, then
+    the scan outputs, stacked along a new first dimension of the size `induction`
+    (or `trips`, where nothing can end the loop earlier).
+
+    Example:
+    ```mlir
+    %r, %all = lumen.loop (%x) trips "n" induction "i" symbols [] init_sizes []
+        : (tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32, #lumen.dims<["n", "4"]>>) {
+    ^bb0(%a: tensor<4xf32>):
+      %b = lumen.unary <relu> %a : tensor<4xf32> -> tensor<4xf32>
+      lumen.yield %b, %b sizes [] : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inits, OptionalAttr<StrAttr>:$trips, StrAttr:$induction,
+      StrArrayAttr:$symbols, DimsAttr:$init_sizes, UnitAttr:$conditional);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    `(` $inits `)` (`trips` $trips^)? `induction` $induction `symbols` $symbols
+    `init_sizes` custom<Sizes>($init_sizes) (`conditional` $conditional^)? attr-dict
+    `:` functional-type($inits, $results) $body
+  }];
+  let hasVerifier = 1;
+  let extra = [{
+    ::mlir::OperandRange getCarriedInits() { return getInits().drop_front(getConditional()); }
+    unsigned getNumCarried() { return getInits().size() - getConditional(); }
+  }];
+}
+
+def YieldOp : LumenOp<"yield", "Control", [Terminator, ReturnLike]> {
+  let summary = "ends a region of if and loop";
+  let arguments = (ins Variadic<AnyType>:$values, DimsAttr:$sizes);
+  let assemblyFormat = "($values^)? `sizes` custom<Sizes>($sizes) attr-dict (`:` type($values)^)?";
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange{}, ::lumen::DimsAttr::get($_builder.getContext(), {}));
+  }]>];
 }
 
 #endif

@@ -18,7 +18,7 @@ using llvm::StringRef;
 //===----------------------------------------------------------------------===//
 
 // A factor is a symbol or an atom, `floordiv(a, b)`, `min(a, b)`, `max(a, b)`,
-// and is held as its text. Names that read like anything else are quoted.
+// `broadcast(a, b)`, and is held as its text. Names that read like anything else are quoted.
 
 static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
 static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; }
@@ -37,7 +37,7 @@ static std::string quoteName(StringRef name) {
 
 namespace {
 
-enum class AtomKind { FloorDiv, Min, Max };
+enum class AtomKind { FloorDiv, Min, Max, Broadcast };
 
 /// A factor taken apart.
 struct Factor {
@@ -46,6 +46,20 @@ struct Factor {
   SymExpr lhs, rhs;
   bool isSymbol = true;
 };
+
+SymExpr applyAtom(AtomKind kind, const SymExpr &a, const SymExpr &b) {
+  switch (kind) {
+  case AtomKind::FloorDiv:
+    return SymExpr::floorDiv(a, b);
+  case AtomKind::Min:
+    return SymExpr::min(a, b);
+  case AtomKind::Max:
+    return SymExpr::max(a, b);
+  case AtomKind::Broadcast:
+    return SymExpr::broadcast(a, b);
+  }
+  llvm_unreachable("all kinds return");
+}
 
 /// Recursive descent over what `str` prints; depth is bounded.
 class Parser {
@@ -91,6 +105,8 @@ public:
       factor.kind = AtomKind::Min;
     else if (name == "max")
       factor.kind = AtomKind::Max;
+    else if (name == "broadcast")
+      factor.kind = AtomKind::Broadcast;
     else
       return std::nullopt;
     std::optional<SymExpr> lhs, rhs;
@@ -164,15 +180,7 @@ private:
       return std::nullopt;
     if (factor->isSymbol)
       return SymExpr::symbol(factor->symbol);
-    switch (factor->kind) {
-    case AtomKind::FloorDiv:
-      return SymExpr::floorDiv(factor->lhs, factor->rhs);
-    case AtomKind::Min:
-      return SymExpr::min(factor->lhs, factor->rhs);
-    case AtomKind::Max:
-      return SymExpr::max(factor->lhs, factor->rhs);
-    }
-    return std::nullopt;
+    return applyAtom(factor->kind, factor->lhs, factor->rhs);
   }
 
   StringRef rest;
@@ -281,6 +289,17 @@ static bool isLeading(const std::vector<std::string> &a, const std::vector<std::
   return a.size() != b.size() ? a.size() > b.size() : a < b;
 }
 
+using Term = std::pair<const std::vector<std::string>, int64_t>;
+
+/// The order of the text: leading terms first.
+static std::vector<const Term *> inOrder(const std::map<std::vector<std::string>, int64_t> &terms) {
+  std::vector<const Term *> order;
+  for (const Term &term : terms)
+    order.push_back(&term);
+  llvm::sort(order, [](const Term *a, const Term *b) { return isLeading(a->first, b->first); });
+  return order;
+}
+
 auto SymExpr::leadingTerm() const -> const std::pair<const Product, int64_t> & {
   return *std::min_element(terms.begin(), terms.end(), [](const auto &a, const auto &b) {
     return isLeading(a.first, b.first);
@@ -387,6 +406,23 @@ SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, boo
 SymExpr SymExpr::min(const SymExpr &a, const SymExpr &b) { return extreme("min", a, b, true); }
 SymExpr SymExpr::max(const SymExpr &a, const SymExpr &b) { return extreme("max", a, b, false); }
 
+SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
+  if (!a.valid || !b.valid)
+    return invalid();
+  if (a == b)
+    return a;
+  // A constant other than 1 decides: the other one is 1 or equal to it.
+  for (const SymExpr *expr : {&a, &b})
+    if (std::optional<int64_t> constant = expr->asConstant()) {
+      const SymExpr &other = expr == &a ? b : a;
+      return *constant == 1 ? other : *expr;
+    }
+  std::string first = a.str(), second = b.str();
+  if (second < first)
+    std::swap(first, second);
+  return ofFactor("broadcast(" + first + ", " + second + ")");
+}
+
 //===----------------------------------------------------------------------===//
 // Values and text
 //===----------------------------------------------------------------------===//
@@ -425,11 +461,13 @@ std::optional<int64_t> SymExpr::evaluateFactor(const std::string &text,
     return std::min(*a, *b);
   case AtomKind::Max:
     return std::max(*a, *b);
+  case AtomKind::Broadcast:
+    return *a == 1 ? *b : *a;
   }
   return std::nullopt;
 }
 
-SymExpr SymExpr::substitute(const llvm::StringMap<int64_t> &values) const {
+template <typename T> SymExpr SymExpr::substituteIn(const llvm::StringMap<T> &values) const {
   if (!valid)
     return invalid();
   SymExpr sum;
@@ -442,14 +480,121 @@ SymExpr SymExpr::substitute(const llvm::StringMap<int64_t> &values) const {
         term = term * (found == values.end() ? ofFactor(text) : SymExpr(found->second));
         continue;
       }
-      SymExpr a = factor.lhs.substitute(values), b = factor.rhs.substitute(values);
-      term = term * (factor.kind == AtomKind::FloorDiv ? floorDiv(a, b)
-                     : factor.kind == AtomKind::Min    ? min(a, b)
-                                                       : max(a, b));
+      term = term * applyAtom(factor.kind, factor.lhs.substituteIn(values),
+                              factor.rhs.substituteIn(values));
     }
     sum = sum + term;
   }
   return sum;
+}
+
+SymExpr SymExpr::substitute(const llvm::StringMap<int64_t> &values) const {
+  return substituteIn(values);
+}
+SymExpr SymExpr::substitute(const llvm::StringMap<SymExpr> &values) const {
+  return substituteIn(values);
+}
+
+//===----------------------------------------------------------------------===//
+// What is known of an expression
+//===----------------------------------------------------------------------===//
+
+void SymExpr::collectSymbols(std::set<std::string> &names) const {
+  for (const auto &[product, coefficient] : terms)
+    for (const std::string &text : product) {
+      Factor factor = takeApart(text);
+      if (factor.isSymbol) {
+        names.insert(factor.symbol);
+        continue;
+      }
+      factor.lhs.collectSymbols(names);
+      factor.rhs.collectSymbols(names);
+    }
+}
+
+/// The lower bound of a factor; nothing where none is found.
+static std::optional<int64_t> factorLowerBound(const std::string &text) {
+  Factor factor = takeApart(text);
+  if (factor.isSymbol)
+    return 0;
+  std::optional<int64_t> a = factor.lhs.lowerBound(), b = factor.rhs.lowerBound();
+  switch (factor.kind) {
+  case AtomKind::FloorDiv: {
+    std::optional<int64_t> divisor = factor.rhs.asConstant();
+    if (a && divisor && *divisor > 0)
+      return floorDivide(*a, *divisor);
+    return a && b && *a >= 0 && *b >= 0 ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  case AtomKind::Max:
+    return a && b ? std::max(*a, *b) : a ? a : b;
+  case AtomKind::Min:
+  case AtomKind::Broadcast:
+    return a && b ? std::optional<int64_t>(std::min(*a, *b)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> SymExpr::lowerBound() const {
+  if (!valid)
+    return std::nullopt;
+  int64_t sum = 0;
+  for (const auto &[product, coefficient] : terms) {
+    int64_t bound = coefficient;
+    if (!product.empty()) {
+      // Where a factor may be negative, nothing is known of the product.
+      if (coefficient < 0)
+        return std::nullopt;
+      for (const std::string &text : product) {
+        std::optional<int64_t> factor = factorLowerBound(text);
+        if (!factor || *factor < 0 || llvm::MulOverflow(bound, *factor, bound))
+          return product.size() == 1 && factor && coefficient == 1 ? factor : std::nullopt;
+      }
+    }
+    if (llvm::AddOverflow(sum, bound, sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+int64_t SymExpr::knownDivisor() const {
+  int64_t divisor = 0;
+  for (const auto &[product, coefficient] : terms)
+    divisor = std::gcd(divisor, coefficient);
+  return valid ? divisor : 1;
+}
+
+unsigned SymExpr::lower(SymSink &sink) const {
+  assert(valid && "an expression without value cannot be lowered");
+  std::optional<unsigned> sum;
+  for (const auto *term : inOrder(terms)) {
+    std::optional<unsigned> value;
+    for (const std::string &text : term->first) {
+      Factor factor = takeApart(text);
+      unsigned next;
+      if (factor.isSymbol) {
+        next = sink.symbol(factor.symbol);
+      } else {
+        unsigned a = factor.lhs.lower(sink), b = factor.rhs.lower(sink);
+        SymOp op = factor.kind == AtomKind::FloorDiv ? SymOp::FloorDiv
+                   : factor.kind == AtomKind::Min    ? SymOp::Min
+                   : factor.kind == AtomKind::Max    ? SymOp::Max
+                                                     : SymOp::Broadcast;
+        next = sink.apply(op, a, b);
+      }
+      value = value ? sink.apply(SymOp::Mul, *value, next) : next;
+    }
+    int64_t coefficient = term->second;
+    // The difference reads better than a product with -1, and costs less.
+    bool isSubtracted = sum && coefficient < 0 && coefficient != std::numeric_limits<int64_t>::min();
+    if (isSubtracted)
+      coefficient = -coefficient;
+    if (!value)
+      value = sink.constant(coefficient);
+    else if (coefficient != 1)
+      value = sink.apply(SymOp::Mul, *value, sink.constant(coefficient));
+    sum = sum ? sink.apply(isSubtracted ? SymOp::Sub : SymOp::Add, *sum, *value) : value;
+  }
+  return sum ? *sum : sink.constant(0);
 }
 
 std::string SymExpr::str() const {
@@ -457,10 +602,7 @@ std::string SymExpr::str() const {
     return "<overflow>";
   if (terms.empty())
     return "0";
-  std::vector<const std::pair<const Product, int64_t> *> order;
-  for (const auto &term : terms)
-    order.push_back(&term);
-  llvm::sort(order, [](const auto *a, const auto *b) { return isLeading(a->first, b->first); });
+  auto order = inOrder(terms);
   std::string text;
   for (const auto *term : order) {
     bool isNegative = term->second < 0;

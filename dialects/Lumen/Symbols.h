@@ -15,10 +15,23 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace lumen {
+
+enum class SymOp { Add, Sub, Mul, FloorDiv, Min, Max, Broadcast };
+
+/// Receives an expression operation by operation; see `SymExpr::lower`. Results
+/// are numbers of the sink's own.
+class SymSink {
+public:
+  virtual ~SymSink() = default;
+  virtual unsigned constant(int64_t value) = 0;
+  virtual unsigned symbol(llvm::StringRef name) = 0;
+  virtual unsigned apply(SymOp op, unsigned a, unsigned b) = 0;
+};
 
 /// A size expression. Value type; equality is structural on the normal form.
 /// Arithmetic that leaves int64 gives an expression for which `isValid` is false.
@@ -28,6 +41,8 @@ public:
   SymExpr(int64_t constant);
 
   static SymExpr symbol(llvm::StringRef name);
+  /// What arithmetic that leaves int64 gives.
+  static SymExpr invalid();
   /// Reads what `str` prints; nothing for malformed text.
   static std::optional<SymExpr> parse(llvm::StringRef text);
 
@@ -39,6 +54,13 @@ public:
   static SymExpr ceilDiv(const SymExpr &a, const SymExpr &b);
   static SymExpr min(const SymExpr &a, const SymExpr &b);
   static SymExpr max(const SymExpr &a, const SymExpr &b);
+  /// The size that two dimensions broadcast to, given that they do: b where a is 1,
+  /// else a.
+  static SymExpr broadcast(const SymExpr &a, const SymExpr &b);
+
+  SymExpr &operator+=(const SymExpr &other) { return *this = *this + other; }
+  SymExpr &operator-=(const SymExpr &other) { return *this = *this - other; }
+  SymExpr &operator*=(const SymExpr &other) { return *this = *this * other; }
 
   bool operator==(const SymExpr &other) const {
     return terms == other.terms && valid == other.valid;
@@ -52,6 +74,20 @@ public:
   std::optional<int64_t> evaluate(const llvm::StringMap<int64_t> &values) const;
   /// Replaces the given symbols and normalises.
   SymExpr substitute(const llvm::StringMap<int64_t> &values) const;
+  SymExpr substitute(const llvm::StringMap<SymExpr> &values) const;
+
+  /// The names of all symbols, each once, sorted.
+  void collectSymbols(std::set<std::string> &names) const;
+  /// A number that the expression is never below, given that symbols are sizes and
+  /// so never below 0; nothing where none is found.
+  std::optional<int64_t> lowerBound() const;
+  bool isNonNegative() const { return lowerBound().value_or(-1) >= 0; }
+  /// The largest number that is known to divide the value; 0 for the constant 0.
+  int64_t knownDivisor() const;
+
+  /// Rebuilds the expression out of a sink's operations and returns the sink's
+  /// number for it.
+  unsigned lower(SymSink &sink) const;
 
   /// "3*seq + 1", "floordiv(h + 2, 2)", "max(a, b)"; terms in a fixed order.
   std::string str() const;
@@ -61,7 +97,6 @@ private:
   /// a coefficient that is never zero. The empty product is the constant.
   using Product = std::vector<std::string>;
 
-  static SymExpr invalid();
   static SymExpr ofFactor(std::string text);
   static SymExpr extreme(llvm::StringRef name, const SymExpr &a, const SymExpr &b, bool isMin);
   static SymExpr floorDivConstant(const SymExpr &a, int64_t divisor);
@@ -69,6 +104,7 @@ private:
   static std::optional<SymExpr> divideExactly(const SymExpr &a, const SymExpr &b);
   static std::optional<int64_t> evaluateFactor(const std::string &text,
                                                const llvm::StringMap<int64_t> &values);
+  template <typename T> SymExpr substituteIn(const llvm::StringMap<T> &values) const;
   void addTerm(const Product &product, int64_t coefficient);
   const std::pair<const Product, int64_t> &leadingTerm() const;
 

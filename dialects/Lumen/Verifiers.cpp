@@ -18,17 +18,6 @@ static bool agree(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
 }
 
-static std::string sizeText(int64_t size) {
-  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
-}
-
-static std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(shape, os, [&](int64_t size) { os << sizeText(size); }, "x");
-  return shape.empty() ? "scalar" : text;
-}
-
 /// Compares the result's type with the one that the operation's rule gives.
 static LogicalResult expectResult(Operation *op, ArrayRef<int64_t> shape, Type element) {
   RankedTensorType type = typeOf(op->getResult(0));
@@ -73,6 +62,22 @@ static LogicalResult expectEntries(Operation *op, StringRef name, ArrayRef<int64
     return success();
   return op->emitOpError("has ") << list.size() << " entries in '" << name << "', expected "
                                  << count;
+}
+
+static LogicalResult expectEntries(Operation *op, StringRef name, DimsAttr list, int64_t count) {
+  if (int64_t(list.getDims().size()) != count)
+    return op->emitOpError("has ") << list.getDims().size() << " entries in '" << name
+                                   << "', expected " << count;
+  for (const SymExpr &size : toSizes(list))
+    if (!size.isValid())
+      return op->emitOpError("has an entry in '") << name << "' that is no size expression";
+  return success();
+}
+
+static LogicalResult expectSize(Operation *op, StringRef name, StringRef text) {
+  if (SymExpr::parse(text))
+    return success();
+  return op->emitOpError("has '") << text << "' as '" << name << "', expected a size expression";
 }
 
 static LogicalResult expectPositive(Operation *op, StringRef name, ArrayRef<int64_t> list) {
@@ -144,8 +149,8 @@ LogicalResult BroadcastOp::verify() {
     last = dim;
     if (from.getDimSize(i) != 1 && !agree(from.getDimSize(i), to.getDimSize(dim)))
       return emitOpError("repeats dimension ")
-             << i << " of size " << sizeText(from.getDimSize(i)) << " to "
-             << sizeText(to.getDimSize(dim)) << "; only a size of 1 is repeated";
+             << i << " of size " << shapeText(ArrayRef<int64_t>(from.getDimSize(i))) << " to "
+             << shapeText(ArrayRef<int64_t>(to.getDimSize(dim))) << "; only a size of 1 is repeated";
   }
   return expectResult(*this, to.getShape(), from.getElementType());
 }
@@ -201,7 +206,7 @@ LogicalResult ContractOp::verify() {
   int64_t columns = rhs.getDimSize(rhsRank - (getTransposeRhs() ? 2 : 1));
   if (!agree(depth, rhsDepth))
     return emitOpError("has inner dimensions ")
-           << sizeText(depth) << " and " << sizeText(rhsDepth) << ", expected equal ones";
+           << shapeText(ArrayRef<int64_t>(depth)) << " and " << shapeText(ArrayRef<int64_t>(rhsDepth)) << ", expected equal ones";
   if (rhsRank > 2) {
     bool fits = rhsRank == rank;
     for (int64_t i = 0; fits && i < rank - 2; ++i)
@@ -263,7 +268,7 @@ LogicalResult ConvOp::verify() {
     return failure();
   int64_t groups = getGroups(), channels = input.getDimSize(rank - 1);
   if (groups < 1 || (!ShapedType::isDynamic(channels) && channels % groups != 0))
-    return emitOpError("has ") << groups << " groups for " << sizeText(channels)
+    return emitOpError("has ") << groups << " groups for " << shapeText(ArrayRef<int64_t>(channels))
                                << " input channels, expected a divisor";
   if (typeOf(getResult()).getRank() != rank)
     return emitOpError("has a result of shape ")
@@ -386,9 +391,10 @@ LogicalResult SliceOp::verify() {
     int64_t size = from.getDimSize(i), count = to.getDimSize(i);
     if (getStrides()[i] == 0)
       return emitOpError("has the entry 0 in 'strides'");
-    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count) || count == 0)
+    std::optional<int64_t> offset = getOffsetSizes()[i].asConstant();
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count) || count == 0 || !offset)
       continue;
-    int64_t first = getOffsets()[i], last = first + (count - 1) * getStrides()[i];
+    int64_t first = *offset, last = first + (count - 1) * getStrides()[i];
     if (std::min(first, last) < 0 || std::max(first, last) >= size)
       return emitOpError("reads elements ")
              << first << " to " << last << " of dimension " << i << ", which has " << size;
@@ -433,8 +439,8 @@ LogicalResult PadOp::verify() {
       failed(expectEntries(*this, "high", getHigh(), from.getRank())))
     return failure();
   SmallVector<int64_t> shape;
-  for (auto [size, low, high] : llvm::zip(from.getShape(), getLow(), getHigh()))
-    shape.push_back(ShapedType::isDynamic(size) ? size : size + low + high);
+  for (auto [size, low, high] : llvm::zip(sizesOf(from), getLowSizes(), getHighSizes()))
+    shape.push_back((size + low + high).asConstant().value_or(ShapedType::kDynamic));
   return expectResult(*this, shape, from.getElementType());
 }
 
@@ -453,4 +459,83 @@ LogicalResult GatherOp::verify() {
   llvm::append_range(shape, indices.getShape());
   llvm::append_range(shape, from.getShape().drop_front(getAxis() + 1));
   return expectResult(*this, shape, from.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes that only the run knows
+//===----------------------------------------------------------------------===//
+
+LogicalResult SizesOp::verify() {
+  RankedTensorType type = typeOf(getResult());
+  if (!isa<IntegerType>(type.getElementType()))
+    return emitOpError("has a result of element type ")
+           << type.getElementType() << ", expected an integer type";
+  if (type.getRank() > 1 || !type.hasStaticShape())
+    return emitOpError("has a result of shape ") << shapeText(type.getShape())
+                                                 << ", expected at most one static dimension";
+  return expectEntries(*this, "sizes", getSizes(), type.getNumElements());
+}
+
+LogicalResult SymbolOp::verify() {
+  RankedTensorType type = typeOf(getValue());
+  if (!isa<IntegerType>(type.getElementType()) || !type.hasStaticShape() ||
+      type.getNumElements() != 1)
+    return emitOpError("has a value of type ") << type << ", expected one integer";
+  if (getName().empty())
+    return emitOpError("has no name");
+  return getAtMost() ? expectSize(*this, "at_most", *getAtMost()) : success();
+}
+
+LogicalResult CheckOp::verify() {
+  if (failed(expectSize(*this, "lhs", getLhs())))
+    return failure();
+  return expectSize(*this, "rhs", getRhs());
+}
+
+LogicalResult lumen::CastOp::verify() {
+  RankedTensorType from = typeOf(getOperand());
+  if (from.getRank() != typeOf(getResult()).getRank())
+    return emitOpError("has a result of rank ")
+           << typeOf(getResult()).getRank() << ", expected " << from.getRank();
+  return expectResult(*this, from.getShape(), from.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+/// Checks the terminator of a region of control flow.
+static LogicalResult expectYield(Operation *op, Region &region, size_t numValues,
+                                 size_t numSizes) {
+  auto yield = cast<lumen::YieldOp>(region.front().getTerminator());
+  if (yield.getValues().size() != numValues)
+    return op->emitOpError("has a region that yields ")
+           << yield.getValues().size() << " values, expected " << numValues;
+  if (yield.getSizes().getDims().size() != numSizes)
+    return op->emitOpError("has a region that yields ")
+           << yield.getSizes().getDims().size() << " sizes, expected " << numSizes;
+  return success();
+}
+
+LogicalResult IfOp::verify() {
+  for (Region *region : {&getThenRegion(), &getElseRegion()})
+    if (failed(expectYield(*this, *region, getNumResults(), getSymbols().size())))
+      return failure();
+  return success();
+}
+
+LogicalResult LoopOp::verify() {
+  if (getConditional() && getInits().empty())
+    return emitOpError("has no condition");
+  if (getInitSizes().getDims().size() != getSymbols().size())
+    return emitOpError("has ") << getInitSizes().getDims().size() << " initial sizes, expected "
+                               << getSymbols().size();
+  unsigned carried = getNumCarried();
+  if (getBody().front().getNumArguments() != carried || getNumResults() < carried)
+    return emitOpError("has ") << getBody().front().getNumArguments() << " arguments and "
+                               << getNumResults() << " results, expected " << carried
+                               << " carried values in both";
+  if (getTrips() && failed(expectSize(*this, "trips", *getTrips())))
+    return failure();
+  return expectYield(*this, getBody(), getNumResults() + getConditional(), getSymbols().size());
 }

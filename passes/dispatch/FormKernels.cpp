@@ -268,7 +268,7 @@ struct FormKernelsPass : lumen::impl::FormKernelsBase<FormKernelsPass> {
     mapping.map(ArrayRef<Value>(body.inputs.getArrayRef()), block.getArguments());
     for (Operation *member : group.members)
       body.clone(member, mapping);
-    YieldOp::create(bodyBuilder, loc, ValueRange{mapping.lookup(result)});
+    dispatch::YieldOp::create(bodyBuilder, loc, ValueRange{mapping.lookup(result)});
 
     OpBuilder builder(group.last);
     auto launch = LaunchOp::create(builder, loc, TypeRange{result.getType()}, name,

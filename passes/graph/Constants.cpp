@@ -220,10 +220,13 @@ std::optional<ConstantView> lumen::viewConstant(Value value) {
     for (auto [i, dim] : llvm::enumerate(transpose.getPerm()))
       view.tables[i] = from->tables[dim];
   } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    std::optional<SmallVector<int64_t>> offsets = slice.getConstantOffsets();
+    if (!offsets)
+      return std::nullopt;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       for (int64_t i = 0; i < type.getDimSize(dim); ++i)
         view.tables[dim].push_back(
-            from->tables[dim][slice.getOffsets()[dim] + i * slice.getStrides()[dim]]);
+            from->tables[dim][(*offsets)[dim] + i * slice.getStrides()[dim]]);
   } else {
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       view.tables[dim].assign(type.getDimSize(dim), 0);

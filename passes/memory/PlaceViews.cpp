@@ -29,7 +29,7 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
         auto strides = places[value].strides;
         if (!isContiguous(cast<RankedTensorType>(value.getType()).getShape(), strides))
           set(StringAttr::get(&getContext(), DispatchDialect::kStrides),
-              DenseI64ArrayAttr::get(&getContext(), strides));
+              toAttr(&getContext(), toSizes(strides)));
       };
       for (auto [i, value] : llvm::enumerate(launch.getInputs()))
         setStrides(value, [&, i = i](StringAttr name, Attribute strides) {
@@ -52,7 +52,7 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
     OpBuilder builder(main);
     auto kernel = KernelOp::create(builder, loc, name, builder.getFunctionType({type}, {type}));
     builder.setInsertionPointToEnd(&kernel.getBody().front());
-    YieldOp::create(builder, loc, ValueRange{kernel.getBody().getArgument(0)});
+    dispatch::YieldOp::create(builder, loc, ValueRange{kernel.getBody().getArgument(0)});
     builder.setInsertionPoint(user);
     auto launch = LaunchOp::create(builder, loc, TypeRange{type}, name, ValueRange{operand.get()},
                                    ValueRange{}, Affinity::Any);

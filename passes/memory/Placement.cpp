@@ -99,7 +99,7 @@ void Placement::placeInOrder(Block &block, CopyFn needsCopy) {
     if (auto slice = dyn_cast<SliceOp>(op)) {
       Place place = places.find(slice.getOperand())->second;
       for (auto [i, stride] : llvm::enumerate(slice.getStrides())) {
-        place.offset += slice.getOffsets()[i] * place.strides[i];
+        place.offset += (*slice.getConstantOffsets())[i] * place.strides[i];
         place.strides[i] *= stride;
       }
       places[slice.getResult()] = place;

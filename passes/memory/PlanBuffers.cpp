@@ -87,7 +87,7 @@ void Planner::collectSlots() {
     auto [it, inserted] = slots.try_emplace(storage);
     Slot &slot = it->second;
     if (inserted) {
-      slot.range = {step, step, tensorBytes(typeOf(storage))};
+      slot.range = {step, step, *tensorBytes(typeOf(storage)).asConstant()};
       if (storage.getDefiningOp<ConstantOp>())
         slot.region = MemoryRegion::Weights;
     }

@@ -59,7 +59,7 @@ int64_t WeightTable::place(TypedAttr value, const BlobTable &blobs) {
   if (!isNew)
     return it->second;
   auto type = cast<RankedTensorType>(value.getType());
-  int64_t size = dispatch::tensorBytes(type);
+  int64_t size = *dispatch::tensorBytes(type).asConstant();
   auto [content, isNewContent] = offsetOfContent.try_emplace(contentKey(value, size, blobs), end);
   it->second = content->second;
   if (!isNewContent)

@@ -130,8 +130,6 @@ const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, in
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);
 
-/// "2x3", "scalar".
-std::string shapeText(llvm::ArrayRef<int64_t> shape);
 /// "f32", "ui8".
 std::string typeText(mlir::Type type);
 

@@ -64,7 +64,7 @@ Value Emitter::transpose(Value operand, ArrayRef<int64_t> perm) {
 
 Value Emitter::slice(Value operand, ArrayRef<int64_t> offsets, Shape sizes,
                      ArrayRef<int64_t> strides) {
-  return create<SliceOp>(typeOf(operand).clone(sizes), operand, offsets, strides);
+  return create<SliceOp>(typeOf(operand).clone(sizes), operand, toSizes(offsets), strides);
 }
 
 Value Emitter::sliceAxis(Value operand, int64_t axis, int64_t offset, int64_t size) {
@@ -88,7 +88,7 @@ Value Emitter::pad(PadKind kind, Value operand, Value value, ArrayRef<int64_t> l
   SmallVector<int64_t> shape(shapeOf(operand));
   for (auto [size, l, h] : llvm::zip(shape, low, high))
     size += l + h;
-  return create<PadOp>(typeOf(operand).clone(shape), kind, operand, value, low, high);
+  return create<PadOp>(typeOf(operand).clone(shape), kind, operand, value, toSizes(low), toSizes(high));
 }
 
 Value Emitter::gather(Value operand, Value indices, int64_t axis) {

@@ -5,15 +5,6 @@
 using namespace mlir;
 using namespace lumen;
 
-std::string lumen::shapeText(ArrayRef<int64_t> shape) {
-  if (shape.empty())
-    return "scalar";
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(shape, os, "x");
-  return text;
-}
-
 std::string lumen::typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -86,7 +86,7 @@ void measure(const std::string &name, const std::string &text, double flops,
     auto op = kernel->getKernel();
     for (mlir::Type type :
          llvm::concat<const mlir::Type>(op.getArgumentTypes(), op.getResultTypes())) {
-      size_t bytes = lumen::dispatch::tensorBytes(llvm::cast<mlir::RankedTensorType>(type));
+      size_t bytes = *lumen::dispatch::tensorBytes(llvm::cast<mlir::RankedTensorType>(type)).asConstant();
       buffers.emplace_back(bytes, /*aligned=*/true);
       pointers.push_back(buffers.back().data());
       // Normal numbers: denormal ones would be slow.

@@ -225,7 +225,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
   for (auto [i, argument] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto type = llvm::cast<mlir::RankedTensorType>(argument);
     mlir::Type element = type.getElementType();
-    SmallVector<int64_t> strides = kernel.getArgumentStrides(i);
+    SmallVector<int64_t> strides = *lumen::asConstants(kernel.getArgumentStrides(i));
     allocate(type, strides);
     Tensor tensor{type, {}};
     forEachOffset(type.getShape(), strides, [&, i = i](int64_t offset) {
@@ -240,7 +240,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
   std::vector<Tensor> expected = evaluate(kernel, inputs);
   size_t firstResult = buffers.size();
   for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
-    allocate(llvm::cast<mlir::RankedTensorType>(result), kernel.getResultStrides(i));
+    allocate(llvm::cast<mlir::RankedTensorType>(result), *lumen::asConstants(kernel.getResultStrides(i)));
 
   // Any split of the grid, in any order, gives the same results.
   int64_t grid = loaded->getShape().grid;
@@ -256,7 +256,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
 
   for (auto [i, tensor] : llvm::enumerate(expected)) {
     mlir::Type element = tensor.type.getElementType();
-    SmallVector<int64_t> strides = kernel.getResultStrides(i);
+    SmallVector<int64_t> strides = *lumen::asConstants(kernel.getResultStrides(i));
     const char *data = buffers[firstResult + i].data();
     int64_t bytes = dispatch::elementBytes(element), position = 0, wrong = 0;
     std::vector<bool> written(span(tensor.type.getShape(), strides));

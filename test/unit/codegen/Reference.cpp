@@ -428,7 +428,7 @@ static Tensor pad(PadOp op, const Tensor &x, const Tensor &padding) {
     Index where;
     bool outside = false;
     for (auto [i, position] : llvm::enumerate(index)) {
-      int64_t size = x.type.getDimSize(i), j = position - op.getLow()[i];
+      int64_t size = x.type.getDimSize(i), j = position - *op.getLowSizes()[i].asConstant();
       switch (op.getKind()) {
       case PadKind::Constant:
         outside |= j < 0 || j >= size;
@@ -544,7 +544,7 @@ static Tensor evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
         return build(result, [&](const Index &index) {
           Index where;
           for (auto [i, position] : llvm::enumerate(index))
-            where.push_back(op.getOffsets()[i] + position * op.getStrides()[i]);
+            where.push_back((*op.getConstantOffsets())[i] + position * op.getStrides()[i]);
           return at(*operands[0], where);
         });
       })

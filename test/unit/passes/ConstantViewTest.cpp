@@ -108,7 +108,7 @@ TEST_F(ConstantViewTest, FollowsRandomChains) {
             from.push_back(offsets[dim] + i * strides[dim]);
           return from;
         });
-        value = SliceOp::create(builder, loc, typeOf(to), value, offsets, strides);
+        value = SliceOp::create(builder, loc, typeOf(to), value, lumen::toSizes(offsets), strides);
         break;
       }
       case 2: { // broadcast along a new dimension

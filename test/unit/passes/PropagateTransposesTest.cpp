@@ -108,7 +108,7 @@ private:
       return moved(value, op->getOperand(0), [&](Index to) {
         Index from;
         for (auto [dim, i] : llvm::enumerate(to))
-          from.push_back(slice.getOffsets()[dim] + i * slice.getStrides()[dim]);
+          from.push_back((*slice.getConstantOffsets())[dim] + i * slice.getStrides()[dim]);
         return from;
       });
     if (auto concat = dyn_cast<ConcatOp>(op)) {
@@ -251,7 +251,7 @@ private:
       Index offsets(rank, 0), strides(rank, 1);
       offsets[axis] = shape[axis] - 1 - below(shape[axis]);
       shape[axis] -= offsets[axis];
-      return SliceOp::create(builder, loc, typeOf(shape), x, offsets, strides);
+      return SliceOp::create(builder, loc, typeOf(shape), x, lumen::toSizes(offsets), strides);
     }
     case 8: {
       if (rank < 2)

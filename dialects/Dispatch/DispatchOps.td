@@ -126,7 +126,9 @@ def LaunchOp : DispatchOp<"launch", [AttrSizedOperandSegments,
       "::mlir::ValueRange":$inputs, CArg<"::mlir::ValueRange", "{}">:$outs,
       CArg<"::lumen::dispatch::Affinity", "Affinity::Any">:$affinity,
       CArg<"::lumen::DimsAttr", "{}">:$sizes), [{
-    build($_builder, $_state, types, kernel, inputs, outs, affinity, sizes);
+    build($_builder, $_state, types,
+          ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), kernel), inputs, outs,
+          AffinityAttr::get($_builder.getContext(), affinity), sizes);
   }]>];
   let assemblyFormat = [{
     $kernel `(` $inputs `)` (`outs` `(` $outs^ `)`)? attr-dict `:` functional-type(operands, results)

@@ -271,9 +271,18 @@ void Propagation::update(Operation *op, ArrayRef<int64_t> perm, unsigned permute
 /// Takes the list of an attribute from the order of the original dimensions to
 /// that of the kept ones.
 static void permuteAttribute(Operation *op, StringRef name, ArrayRef<int64_t> perm) {
-  auto values = op->getAttrOfType<DenseI64ArrayAttr>(name);
-  op->setAttr(name,
-              DenseI64ArrayAttr::get(op->getContext(), select(values.asArrayRef(), inverse(perm))));
+  auto select = [&](auto values) {
+    decltype(values) result;
+    for (int64_t dim : inverse(perm))
+      result.push_back(values[dim]);
+    return result;
+  };
+  MLIRContext *context = op->getContext();
+  if (auto sizes = op->getAttrOfType<DimsAttr>(name))
+    op->setAttr(name, toAttr(context, select(toSizes(sizes))));
+  else
+    op->setAttr(name, DenseI64ArrayAttr::get(context, select(llvm::to_vector(
+                          op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef()))));
 }
 
 static void permuteAxis(Operation *op, StringRef name, ArrayRef<int64_t> perm) {

@@ -18,7 +18,7 @@ dispatch.kernel @k(%x: tensor<4xf32>) -> tensor<8xf32> {
 // -----
 
 // expected-error @+1 {{argument 0 has 1 strides, expected 2}}
-dispatch.kernel @k(%x: tensor<4x8xf32> {dispatch.strides = array<i64: 1>}) -> tensor<4x8xf32> {
+dispatch.kernel @k(%x: tensor<4x8xf32> {dispatch.strides = #lumen.dims<["1"]>}) -> tensor<4x8xf32> {
   dispatch.yield %x : tensor<4x8xf32>
 }
 

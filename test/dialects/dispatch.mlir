@@ -2,10 +2,10 @@
 // RUN: lumen-opt %s | lumen-opt | FileCheck %s
 
 // CHECK-LABEL: dispatch.kernel @relu_0
-// CHECK-SAME:  %[[X:.*]]: tensor<1x8xf32> {dispatch.strides = array<i64: 16, 1>}) -> tensor<1x8xf32>
+// CHECK-SAME:  %[[X:.*]]: tensor<1x8xf32> {dispatch.strides = #lumen.dims<["16", "1"]>}) -> tensor<1x8xf32>
 // CHECK:       %[[Y:.*]] = lumen.unary <relu> %[[X]]
 // CHECK:       dispatch.yield %[[Y]] : tensor<1x8xf32>
-dispatch.kernel @relu_0(%x: tensor<1x8xf32> {dispatch.strides = array<i64: 16, 1>}) -> tensor<1x8xf32> {
+dispatch.kernel @relu_0(%x: tensor<1x8xf32> {dispatch.strides = #lumen.dims<["16", "1"]>}) -> tensor<1x8xf32> {
   %0 = lumen.unary <relu> %x : tensor<1x8xf32> -> tensor<1x8xf32>
   dispatch.yield %0 : tensor<1x8xf32>
 }

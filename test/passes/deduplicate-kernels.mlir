@@ -13,7 +13,7 @@ dispatch.kernel @b(%y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = lumen.unary <exp> %y : tensor<4x8xf32> -> tensor<4x8xf32>
   dispatch.yield %0 : tensor<4x8xf32>
 }
-dispatch.kernel @other_strides(%x: tensor<4x8xf32> {dispatch.strides = array<i64: 16, 1>}) -> tensor<4x8xf32> {
+dispatch.kernel @other_strides(%x: tensor<4x8xf32> {dispatch.strides = #lumen.dims<["16", "1"]>}) -> tensor<4x8xf32> {
   %0 = lumen.unary <exp> %x : tensor<4x8xf32> -> tensor<4x8xf32>
   dispatch.yield %0 : tensor<4x8xf32>
 }

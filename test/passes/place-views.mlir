@@ -3,9 +3,9 @@
 
 // Both producers write their part of the joined tensor in place.
 // CHECK-LABEL: dispatch.kernel @map_0
-// CHECK-SAME: -> (tensor<2x4xf32> {dispatch.strides = array<i64: 12, 1>})
+// CHECK-SAME: -> (tensor<2x4xf32> {dispatch.strides = #lumen.dims<["12", "1"]>})
 // CHECK:     dispatch.kernel @map_1
-// CHECK-SAME: -> (tensor<2x8xf32> {dispatch.strides = array<i64: 12, 1>})
+// CHECK-SAME: -> (tensor<2x8xf32> {dispatch.strides = #lumen.dims<["12", "1"]>})
 // CHECK-NOT: dispatch.kernel @copy
 func.func @main(%a: tensor<2x4xf32>, %b: tensor<2x8xf32>) -> tensor<2x12xf32> {
   %0 = lumen.unary <exp> %a : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -18,11 +18,11 @@ func.func @main(%a: tensor<2x4xf32>, %b: tensor<2x8xf32>) -> tensor<2x12xf32> {
 
 // A concat inside a concat is written into the outer one directly.
 // CHECK-LABEL: dispatch.kernel @map_0
-// CHECK-SAME: {dispatch.strides = array<i64: 8, 1>}
+// CHECK-SAME: {dispatch.strides = #lumen.dims<["8", "1"]>}
 // CHECK:     dispatch.kernel @map_1
-// CHECK-SAME: {dispatch.strides = array<i64: 8, 1>}
+// CHECK-SAME: {dispatch.strides = #lumen.dims<["8", "1"]>}
 // CHECK:     dispatch.kernel @map_2
-// CHECK-SAME: (%{{.*}}: tensor<2x4xf32> {dispatch.strides = array<i64: 8, 1>}) -> (tensor<2x4xf32> {dispatch.strides = array<i64: 8, 1>})
+// CHECK-SAME: (%{{.*}}: tensor<2x4xf32> {dispatch.strides = #lumen.dims<["8", "1"]>}) -> (tensor<2x4xf32> {dispatch.strides = #lumen.dims<["8", "1"]>})
 // CHECK-NOT: dispatch.kernel @copy
 // CHECK: func.func @main
 func.func @main(%a: tensor<2x2xf32>) -> tensor<2x8xf32> {

@@ -219,9 +219,9 @@ TEST_P(ElementwiseTest, ConvertsBetweenAllTypes) {
 
 TEST_P(ElementwiseTest, RespectsStrides) {
   check(R"(
-    dispatch.kernel @k(%a: tensor<3x5x19xf32> {dispatch.strides = array<i64: 160, 24, 1>},
-                       %b: tensor<3x5x19xf32> {dispatch.strides = array<i64: 1, 3, 15>})
-        -> (tensor<3x5x19xf32> {dispatch.strides = array<i64: 200, 40, 2>}) {
+    dispatch.kernel @k(%a: tensor<3x5x19xf32> {dispatch.strides = #lumen.dims<["160", "24", "1"]>},
+                       %b: tensor<3x5x19xf32> {dispatch.strides = #lumen.dims<["1", "3", "15"]>})
+        -> (tensor<3x5x19xf32> {dispatch.strides = #lumen.dims<["200", "40", "2"]>}) {
       %0 = lumen.binary <mul> %a, %b : tensor<3x5x19xf32>
       dispatch.yield %0 : tensor<3x5x19xf32>
     })");
@@ -329,7 +329,7 @@ TEST_P(MovementTest, ReadsTransposedTensorsAtSeveralPlaces) {
 
 TEST_P(MovementTest, Reshapes) {
   check(R"(
-    dispatch.kernel @k(%x: tensor<6x35xf32> {dispatch.strides = array<i64: 40, 1>}) -> tensor<14x15xf32> {
+    dispatch.kernel @k(%x: tensor<6x35xf32> {dispatch.strides = #lumen.dims<["40", "1"]>}) -> tensor<14x15xf32> {
       %0 = lumen.reshape %x : tensor<6x35xf32> -> tensor<14x15xf32>
       %1 = lumen.unary <neg> %0 : tensor<14x15xf32> -> tensor<14x15xf32>
       dispatch.yield %1 : tensor<14x15xf32>
@@ -466,7 +466,7 @@ TEST_P(MovementTest, Gathers) {
 // they follow each other in the result, but not in what is read.
 TEST_P(MovementTest, GathersFromStridedOperands) {
   check(R"(
-    dispatch.kernel @k(%x: tensor<3x4x5xf32> {dispatch.strides = array<i64: 20, 1, 4>}, %i: tensor<2xi64>)
+    dispatch.kernel @k(%x: tensor<3x4x5xf32> {dispatch.strides = #lumen.dims<["20", "1", "4"]>}, %i: tensor<2xi64>)
         -> tensor<2x4x5xf32> {
       %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<3x4x5xf32>, tensor<2xi64> -> tensor<2x4x5xf32>
       dispatch.yield %0 : tensor<2x4x5xf32>

@@ -85,8 +85,8 @@ TEST_P(ReductionTest, PullsPrologueAndEpilogue) {
 
 TEST_P(ReductionTest, RespectsStrides) {
   check(R"(
-    dispatch.kernel @k(%x: tensor<3x5x19xf32> {dispatch.strides = array<i64: 160, 24, 1>})
-        -> (tensor<3x19xf32> {dispatch.strides = array<i64: 40, 2>}) {
+    dispatch.kernel @k(%x: tensor<3x5x19xf32> {dispatch.strides = #lumen.dims<["160", "24", "1"]>})
+        -> (tensor<3x19xf32> {dispatch.strides = #lumen.dims<["40", "2"]>}) {
       %0 = lumen.reduce <max> %x [1] : tensor<3x5x19xf32> -> tensor<3x19xf32>
       dispatch.yield %0 : tensor<3x19xf32>
     })");

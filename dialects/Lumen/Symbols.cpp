@@ -21,7 +21,7 @@ using llvm::StringRef;
 // `broadcast(a, b)`, and is held as its text. Names that read like anything else are quoted.
 
 static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
-static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; }
+static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; }
 
 static std::string quoteName(StringRef name) {
   if (!name.empty() && isNameStart(name.front()) && llvm::all_of(name, isNamePart))

@@ -10,6 +10,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace lumen;
 
@@ -24,7 +26,8 @@ namespace lumen {
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
   return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
-          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows()};
+          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
+          controlFlowRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }
@@ -88,7 +91,7 @@ private:
     bool isVariadic = row.maxInputs == OperatorRow::kVariadic;
     for (unsigned i = 0; i < count; ++i) {
       if (!node.input(i)) {
-        if (i < row.minInputs || isVariadic)
+        if (i < row.minInputs || (isVariadic && row.minInputs > 0))
           return node.error() << "input " << i << " is missing";
         continue;
       }
@@ -104,6 +107,9 @@ private:
     for (NamedAttribute attr : node.op.getAttrs())
       if (!node.read.contains(attr.getName()))
         return node.error() << "attribute '" << attr.getName().getValue() << "' is not supported";
+    for (auto name : node.op.getBodyNames().getAsRange<StringAttr>())
+      if (!node.read.contains(name.getValue()))
+        return node.error() << "attribute '" << name.getValue() << "' is not supported";
     for (unsigned i = 0; i < node.getNumOutputs(); ++i)
       if (node.hasOutput(i) && (i >= node.results.size() || !node.results[i]))
         return node.error() << "output " << i << " is not supported";
@@ -119,12 +125,15 @@ private:
 
 namespace {
 
-class GraphConverter {
+class GraphConverter : public GraphContext {
 public:
   GraphConverter(ModuleOp module, func::FuncOp function)
       : module(module), function(function), builder(module.getContext()) {}
 
   LogicalResult run();
+
+  FailureOr<SmallVector<Value>> convertBody(Region &body, ValueRange arguments) override;
+  std::string freshSymbol(StringRef stem) override;
 
 private:
   LogicalResult checkArguments();
@@ -146,6 +155,9 @@ private:
     std::string first;
   };
   llvm::MapVector<std::string, Unsupported, llvm::StringMap<unsigned>> unsupported;
+  llvm::SmallPtrSet<Operation *, 8> noted; ///< of the unsupported ones
+  std::set<std::string> entrySymbols;      ///< of the model's inputs
+  llvm::StringMap<unsigned> numSymbols;    ///< made so far, by stem
   bool hasErrors = false;
 };
 
@@ -213,6 +225,11 @@ int64_t GraphConverter::opsetOf(StringRef domain) {
 }
 
 void GraphConverter::noteUnsupported(Operation *op, StringRef domain, StringRef name) {
+  for (Value result : op->getResults())
+    values[result] = Value();
+  // A body may be converted several times.
+  if (!noted.insert(op).second)
+    return;
   Unsupported &entry = unsupported[domain.empty() ? name.str() : keyOf(domain, name)];
   // A node's location reads "Conv 'stem/conv1'"; the operator is said already.
   if (++entry.count == 1)
@@ -221,8 +238,6 @@ void GraphConverter::noteUnsupported(Operation *op, StringRef domain, StringRef 
       text.consume_front(name);
       entry.first = text.trim();
     }
-  for (Value result : op->getResults())
-    values[result] = Value();
 }
 
 void GraphConverter::reportUnsupported() {
@@ -263,7 +278,7 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
   // What follows from an error is not another one.
   FailureOr<SmallVector<Value>> results = failure();
   if (isKnown) {
-    Node node(op, inputs, opset, builder);
+    Node node(op, inputs, opset, builder, *this);
     results = NodeRunner::run(*row, node);
     hasErrors |= failed(results);
   }
@@ -271,8 +286,35 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
     values[result] = succeeded(results) && i < results->size() ? (*results)[i] : Value();
 }
 
+FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRange arguments) {
+  Block &block = body.front();
+  assert(block.getNumArguments() == arguments.size() && "the converter has counted");
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    values[argument] = value;
+  // The node fails if its body does; until then nothing is lost.
+  bool hadErrors = std::exchange(hasErrors, false);
+  for (Operation &op : block.without_terminator())
+    convert(op);
+  bool isConverted = !std::exchange(hasErrors, hadErrors);
+  SmallVector<Value> results;
+  for (Value output : cast<onnx::ReturnOp>(block.getTerminator()).getOutputs()) {
+    results.push_back(values.lookup(output));
+    isConverted &= bool(results.back());
+  }
+  if (!isConverted)
+    return failure();
+  return results;
+}
+
+std::string GraphConverter::freshSymbol(StringRef stem) {
+  std::string name;
+  do
+    name = (stem + "$" + llvm::Twine(numSymbols[stem]++)).str();
+  while (entrySymbols.count(name));
+  return name;
+}
+
 void GraphConverter::convert(Operation &op) {
-  builder.setInsertionPoint(&op);
   if (auto node = dyn_cast<onnx::NodeOp>(op))
     return convertNode(node);
   if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
@@ -319,6 +361,18 @@ void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTens
         << ", but the model declares " << tensorText(tensor);
 }
 
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isa<onnx::OnnxDialect>(op.getDialect()) || isOpTriviallyDead(&op)) {
+      op.erase();
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDead(inner);
+  }
+}
+
 LogicalResult GraphConverter::finish(onnx::ReturnOp op) {
   SmallVector<Value> outputs;
   SmallVector<Type> types;
@@ -338,9 +392,7 @@ LogicalResult GraphConverter::finish(onnx::ReturnOp op) {
 
   // Backwards, an operation is dead once its readers are gone: onnx nodes all
   // are, lumen operations where only a folded chain read them.
-  for (Operation &dead : llvm::make_early_inc_range(llvm::reverse(*op->getBlock())))
-    if (isa<onnx::OnnxDialect>(dead.getDialect()) || isOpTriviallyDead(&dead))
-      dead.erase();
+  eraseDead(*op->getBlock());
   for (Operation &other : llvm::make_early_inc_range(*module.getBody()))
     if (&other != function)
       other.erase();
@@ -352,10 +404,17 @@ LogicalResult GraphConverter::run() {
   if (failed(checkArguments()))
     return failure();
   Block &body = function.getBody().front();
-  for (Value argument : body.getArguments())
+  for (Value argument : body.getArguments()) {
     values[argument] = argument;
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+      for (const SymExpr &size : sizesOf(type))
+        size.collectSymbols(entrySymbols);
+  }
+  // Before the nodes, which are erased at the end.
+  builder.setInsertionPointToStart(&body);
   for (Operation &op : llvm::make_early_inc_range(body))
-    convert(op);
+    if (isa<onnx::OnnxDialect>(op.getDialect()))
+      convert(op);
   reportUnsupported();
   if (hasErrors)
     return failure();

@@ -18,12 +18,26 @@
 
 namespace lumen {
 
+/// What converts the graph around a node, as the node's converter sees it.
+class GraphContext {
+public:
+  virtual ~GraphContext() = default;
+  /// Converts a body where the builder stands, with these values as its arguments
+  /// and the values around it visible. Gives its outputs. A body may be converted
+  /// several times.
+  virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  convertBody(mlir::Region &body, mlir::ValueRange arguments) = 0;
+  /// A name that no symbol of the model has.
+  virtual std::string freshSymbol(llvm::StringRef stem) = 0;
+};
+
 /// A node that is being converted. Every attribute that a converter reads is
 /// noted; one that nobody read is an error, so that no meaning is lost.
 class Node {
 public:
-  Node(onnx::NodeOp op, llvm::ArrayRef<mlir::Value> inputs, int64_t opset, mlir::OpBuilder &builder)
-      : emit(builder, op.getLoc()), op(op), inputs(inputs), opset(opset) {}
+  Node(onnx::NodeOp op, llvm::ArrayRef<mlir::Value> inputs, int64_t opset,
+       mlir::OpBuilder &builder, GraphContext &graph)
+      : emit(builder, op.getLoc()), op(op), inputs(inputs), opset(opset), graph(graph) {}
 
   /// Builds lumen operations where the node stands.
   Emitter emit;
@@ -48,6 +62,17 @@ public:
   double real(llvm::StringRef name, double absent);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef absent);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  /// The body that the node calls `name`, or null.
+  mlir::Region *body(llvm::StringRef name) {
+    read.insert(name);
+    return op.getBody(name);
+  }
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> convertBody(mlir::Region &body,
+                                                              mlir::ValueRange arguments) {
+    return graph.convertBody(body, arguments);
+  }
+  /// A symbol for a size that only the run knows.
+  std::string freshSymbol(llvm::StringRef stem) { return graph.freshSymbol(stem); }
   /// An attribute without meaning for inference.
   void ignore(llvm::StringRef name) { read.insert(name); }
 
@@ -88,11 +113,18 @@ public:
     return mlir::emitError(op.getLoc());
   }
 
+  /// Fails the node without another message.
+  mlir::LogicalResult fail() {
+    failed = true;
+    return mlir::failure();
+  }
+
 private:
   friend class NodeRunner;
   onnx::NodeOp op;
   llvm::ArrayRef<mlir::Value> inputs;
   int64_t opset;
+  GraphContext &graph;
   llvm::StringSet<> read;
   llvm::SmallVector<mlir::Value> results;
   bool failed = false;
@@ -104,6 +136,8 @@ struct OperatorRow {
   static constexpr unsigned kVariadic = std::numeric_limits<unsigned>::max();
 
   llvm::StringLiteral name;
+  /// Inputs below `minInputs` are never absent, and none of any number unless that
+  /// is 0; then the converter looks itself.
   unsigned minInputs, maxInputs;
   mlir::LogicalResult (*convert)(Node &);
   /// What is not converted, for the documentation; empty if nothing.
@@ -123,6 +157,7 @@ llvm::ArrayRef<OperatorRow> convolutionRows();
 llvm::ArrayRef<OperatorRow> poolingRows();
 llvm::ArrayRef<OperatorRow> contractionRows();
 llvm::ArrayRef<OperatorRow> normalizationRows();
+llvm::ArrayRef<OperatorRow> controlFlowRows();
 
 /// The row of an operator; null if there is none.
 const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

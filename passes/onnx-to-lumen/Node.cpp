@@ -93,6 +93,8 @@ LogicalResult Node::checkSize(ArrayRef<int64_t> shape) {
   constexpr int64_t kAddressable = int64_t(1) << 47;
   int64_t bytes = 8;
   for (int64_t size : shape) {
+    if (ShapedType::isDynamic(size))
+      continue;
     if (size < 0)
       return error() << "result has the negative dimension " << size;
     if (llvm::MulOverflow(bytes, size, bytes) || bytes > kAddressable)

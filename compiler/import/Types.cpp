@@ -101,11 +101,13 @@ std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
 using Dimension = ::onnx::TensorShapeProto::Dimension;
 
 /// The symbol or expression that stands in the file, or the one made up for a
-/// dimension without; nothing for a fixed size.
+/// dimension without; nothing for a fixed size. Some exporters write -1, or "?", for
+/// every dimension of which they say nothing.
 static std::optional<std::string> symbolOf(const Dimension &dim, StringRef value, int axis) {
-  if (dim.value_case() == Dimension::kDimValue)
+  if (dim.value_case() == Dimension::kDimValue && dim.dim_value() != -1)
     return std::nullopt;
-  if (dim.value_case() == Dimension::kDimParam && !dim.dim_param().empty())
+  if (dim.value_case() == Dimension::kDimParam && !dim.dim_param().empty() &&
+      dim.dim_param() != "?")
     return dim.dim_param();
   return (value + ".d" + Twine(axis)).str();
 }

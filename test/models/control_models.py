@@ -40,9 +40,8 @@ def loop_if(path):
            [value("final", FLOAT, ["rows", 8]), value("sums", FLOAT, ["count", "rows"])])
 
 
-def loop_if_steps(rng):
-    for rows, count in [(3, 5), (1, 1), (7, 12), (4, 0), (3, 5)]:
-        yield {"x": rng.standard_normal((rows, 8)), "count": count}
+def loop_if_feed(rng, rows, count):
+    return {"x": rng.standard_normal((rows, 8)), "count": count}
 
 
 def loop_exit(path):
@@ -70,9 +69,8 @@ def loop_exit(path):
             value("totals", FLOAT, ["count"])])
 
 
-def loop_exit_steps(rng):
-    for width, step, limit in [(4, 0.5, 20.3), (1, 0.25, 3.1), (6, 1.0, -100.0), (2, 2.0, 90.7)]:
-        yield {"x": rng.random(width), "step": step, "limit": limit}
+def loop_exit_feed(rng, width, limit):
+    return {"x": rng.random(width), "step": 0.5, "limit": limit + 0.3}
 
 
 def loop_nested(path):
@@ -108,9 +106,8 @@ def loop_nested(path):
            [value("scale", FLOAT, ["width"]), value("parts", FLOAT, ["count", "width"])])
 
 
-def loop_nested_steps(rng):
-    for height, width, count in [(3, 5, 6), (1, 1, 1), (2, 9, 4), (3, 5, 6)]:
-        yield {"x": 0.3 * rng.standard_normal((height, width)), "count": count}
+def loop_nested_feed(rng, height, width, count):
+    return {"x": 0.3 * rng.standard_normal((height, width)), "count": count}
 
 
 def scan(path):
@@ -139,10 +136,8 @@ def scan(path):
             value("backward", FLOAT, ["width", "length"])])
 
 
-def scan_steps(rng):
-    for length, width in [(5, 3), (1, 4), (12, 1), (5, 3)]:
-        yield {"x": rng.standard_normal((length, width)),
-               "y": rng.standard_normal((width, length))}
+def scan_feed(rng, length, width):
+    return {"x": rng.standard_normal((length, width)), "y": rng.standard_normal((width, length))}
 
 
 def if_squeeze(path):
@@ -162,9 +157,21 @@ def if_squeeze(path):
            [value("y", FLOAT, ["batch", 5])])
 
 
-def if_squeeze_steps(rng):
-    for batch in [2, 1, 5]:
-        yield {"x": rng.standard_normal((batch, 4, 3))}
+def if_squeeze_feed(rng, batch):
+    return {"x": rng.standard_normal((batch, 4, 3))}
+
+
+# Model, inputs of a run of some sizes, sizes of the steps, and limits of random sizes.
+CONTROL = {
+    "loop-if": (loop_if, loop_if_feed, [(3, 5), (1, 1), (7, 12), (4, 0), (3, 5)],
+                [(1, 9), (0, 9)]),
+    "loop-exit": (loop_exit, loop_exit_feed, [(4, 20), (1, 3), (6, -100), (2, 90)],
+                  [(1, 9), (-5, 40)]),
+    "loop-nested": (loop_nested, loop_nested_feed, [(3, 5, 6), (1, 1, 1), (2, 9, 4), (3, 5, 6)],
+                    [(1, 5), (1, 9), (1, 7)]),
+    "scan": (scan, scan_feed, [(5, 3), (1, 4), (12, 1), (5, 3)], [(1, 20), (1, 9)]),
+    "if-squeeze": (if_squeeze, if_squeeze_feed, [(2,), (1,), (5,)], [(1, 9)]),
+}
 
 
 # ---- Recurrent nets --------------------------------------------------------
@@ -218,22 +225,24 @@ def recurrent(op, seed, hidden=12, width=10, peepholes=False, lengths=True, batc
     return make
 
 
-def recurrent_steps(op, hidden=12, width=10, lengths=True, batchwise=False, direction="forward",
-                    **_):
-    def steps(rng):
+def recurrent_feed(op, hidden=12, width=10, lengths=True, batchwise=False, direction="forward",
+                   **_):
+    """Inputs of such a model of some sequence length and batch."""
+    def feed(rng, seq, batch):
         directions = 2 if direction == "bidirectional" else 1
-        for seq, batch in [(7, 3), (1, 1), (20, 2), (7, 3)]:
-            swap = (lambda a, b: (b, a)) if batchwise else (lambda a, b: (a, b))
-            feed = {"x": rng.standard_normal((*swap(seq, batch), width))}
-            for state in ["h", "c"] if op == "LSTM" else ["h"]:
-                feed[f"initial_{state}"] = 0.5 * rng.standard_normal(
-                    (*swap(directions, batch), hidden))
-            if lengths:
-                feed["lengths"] = rng.integers(1, seq + 1, batch)
-            yield feed
-    return steps
+        swap = (lambda a, b: (b, a)) if batchwise else (lambda a, b: (a, b))
+        result = {"x": rng.standard_normal((*swap(seq, batch), width))}
+        for state in ["h", "c"] if op == "LSTM" else ["h"]:
+            shape = (*swap(directions, batch), hidden)
+            result[f"initial_{state}"] = 0.5 * rng.standard_normal(shape)
+        if lengths:
+            result["lengths"] = rng.integers(1, seq + 1, batch)
+        return result
+    return feed
 
 
+RECURRENT_SIZES = [(7, 3), (1, 1), (20, 2), (7, 3)]
+RECURRENT_LIMITS = [(1, 20), (1, 5)]
 RECURRENT = {
     "lstm": dict(op="LSTM", lengths=False),
     "lstm-bidirectional": dict(op="LSTM", direction="bidirectional", peepholes=True),

@@ -1,11 +1,13 @@
 """Runs models of dynamic shapes, or with a state, against ONNX Runtime.
 
-dynamic.py NAMES... [--level LEVEL] [--threads N] [--rtol R] [--atol A] [-- FLAGS]
+dynamic.py NAMES... [--level LEVEL] [--threads N] [--samples N] [--static] [--rtol R]
+           [--atol A] [-- FLAGS]
 
 A model is compiled once. Its steps (see models.py) then run one after the other
 in one context of lumen-run, with other shapes or a state that each carries from
-its own step before, and every output of every step is compared. What follows
-`--` goes to lumenc.
+its own step before, and every output of every step is compared. --samples adds
+as many runs of random sizes. --static compiles the model anew for the shapes of
+each step instead. What follows `--` goes to lumenc.
 
 lumenc and lumen-run are those in PATH, else those of build/bin.
 """
@@ -30,10 +32,11 @@ def session_of(path):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def steps_of(model, session, seed):
+def steps_of(model, session, seed, samples=0):
     """Each step's inputs, as arrays of the types that the model wants."""
     types = {value.name: DTYPES[value.type] for value in session.get_inputs()}
-    for feed in model.steps(np.random.default_rng(seed)):
+    rng = np.random.default_rng(seed)
+    for feed in [*model.steps(rng), *(model.sample(rng) for _ in range(samples))]:
         yield {name: np.asarray(value, types[name]) for name, value in feed.items()}
 
 
@@ -69,30 +72,68 @@ def compare_step(outputs, expected, args):
     return worst, None
 
 
+def whole_feeds(model, feeds, results):
+    """Each step's inputs with what it carries from the step before, as ONNX Runtime has it."""
+    state = {}
+    for feed, result in zip(feeds, results):
+        yield {**state, **feed}
+        state = {target: result[source] for source, target in model.carried.items()}
+
+
+def compile_model(path, artifact, model, args, feed=None):
+    """With a feed, for its shapes alone."""
+    shapes = [word for name, value in (feed or {}).items() if value.ndim
+              for word in ("--shape", f"{name}={'x'.join(map(str, value.shape))}")]
+    run(["lumenc", path, "-o", artifact, f"--target=cpu:{args.level}", *model.bindings, *shapes,
+         *args.flags])
+
+
+def run_steps(artifact, feeds, carried, args, folder):
+    """Runs the steps in one context; yields the folder of each step's outputs."""
+    command = ["lumen-run", artifact, "--threads", args.threads, "--save-outputs", folder / "out"]
+    for source, target in carried.items() if len(feeds) > 1 else ():
+        command += ["--carry", f"{source}={target}"]
+    for index, feed in enumerate(feeds):
+        (folder / f"in{index}").mkdir(parents=True)
+        for name, value in feed.items():
+            np.save(output_file(folder / f"in{index}", name), value)
+        command += ["--inputs", folder / f"in{index}"]
+    run(command, env=dict(os.environ, LUMEN_CPU_LEVEL=args.level))
+    for index in range(len(feeds)):
+        yield folder / "out" / (str(index) if len(feeds) > 1 else "")
+
+
+def run_static(path, feeds, model, args, folder):
+    """Runs each step in an artifact for its shapes alone."""
+    artifacts = {}
+    for index, feed in enumerate(feeds):
+        key = tuple((name, value.shape) for name, value in feed.items())
+        if key not in artifacts:
+            artifacts[key] = folder / f"model{len(artifacts)}.so"
+            compile_model(path, artifacts[key], model, args, feed)
+        yield from run_steps(artifacts[key], [feed], {}, args, folder / f"step{index}")
+
+
 def compare(name, model, args, folder):
     path, artifact = folder / "model.onnx", folder / "model.so"
     model.make(path)
-    run(["lumenc", path, "-o", artifact, f"--target=cpu:{args.level}", *model.bindings,
-         *args.flags])
+    reference_path = path
     if model.reference:
-        path = folder / "reference.onnx"
-        model.reference(path)
-    session = session_of(path)
-    feeds = list(steps_of(model, session, args.seed))
-    command = ["lumen-run", artifact, "--threads", args.threads, "--save-outputs", folder / "out"]
-    for source, target in model.carried.items():
-        command += ["--carry", f"{source}={target}"]
-    for index, feed in enumerate(feeds):
-        (folder / f"in{index}").mkdir()
-        for input_name, value in feed.items():
-            np.save(output_file(folder / f"in{index}", input_name), value)
-        command += ["--inputs", folder / f"in{index}"]
-    run(command, env=dict(os.environ, LUMEN_CPU_LEVEL=args.level))
+        reference_path = folder / "reference.onnx"
+        model.reference(reference_path)
+    session = session_of(reference_path)
+    feeds = list(steps_of(model, session, args.seed, args.samples))[:args.steps]
+    results = list(reference(model, session, feeds))
+    if args.static:
+        feeds = list(whole_feeds(model, feeds, results))
+        folders = run_static(path, feeds, model, args, folder)
+    else:
+        compile_model(path, artifact, model, args)
+        folders = run_steps(artifact, feeds, model.carried, args, folder)
 
     row = {"model": name, "level": args.level, "threads": args.threads, "max_abs": 0.0,
            "max_rel": 0.0, "result": "ok", "steps": len(feeds)}
-    for index, (feed, expected) in enumerate(zip(feeds, reference(model, session, feeds))):
-        outputs = folder / "out" / (str(index) if len(feeds) > 1 else "")
+    for index, (feed, expected, outputs) in enumerate(zip(feeds, results, folders)):
         worst, wrong = compare_step(outputs, expected, args)
         row.update(max_abs=max(row["max_abs"], worst[0]), max_rel=max(row["max_rel"], worst[1]))
         if wrong:
@@ -110,6 +151,9 @@ def main():
     parser.add_argument("models", nargs="+", metavar="NAME", help=", ".join(dynamic))
     parser.add_argument("--level", default="v3")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, metavar="N", help="the first N steps only")
+    parser.add_argument("--samples", type=int, default=0, metavar="N")
+    parser.add_argument("--static", action="store_true")
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4,
                         help="scaled down by the largest output where that is below one")
@@ -122,6 +166,9 @@ def main():
     unknown = [name for name in args.models if name not in dynamic]
     if unknown:
         sys.exit(f"{unknown[0]} is none of: {', '.join(dynamic)}")
+    fixed = [name for name in args.models if args.samples and not MODELS[name].sample]
+    if fixed:
+        sys.exit(f"{fixed[0]} has no random sizes")
     missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
     if missing:
         sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")

@@ -106,13 +106,14 @@ def detector(path, seed=31, top=None):
             value("scores", FLOAT, ["detections"]), value("labels", INT64, ["detections"])])
 
 
-def detector_steps(rng):
-    for batch, height, width, contrast in [(1, 64, 64, 1), (1, 96, 128, 1), (2, 64, 96, 1),
-                                           (1, 40, 56, 1), (1, 100, 75, 1), (1, 48, 48, 0.05),
-                                           (1, 64, 64, 1)]:
-        # On the pale image nothing is found.
-        image = contrast * rng.standard_normal((batch, 3, height, width))
-        yield {"image": image.astype("float32")}
+def detector_feed(rng, batch, height, width, contrast=1.0):
+    return {"image": contrast * rng.standard_normal((batch, 3, height, width))}
+
+
+# On the pale image nothing is found.
+DETECTOR_SIZES = [(1, 64, 64), (1, 96, 128), (2, 64, 96), (1, 40, 56), (1, 100, 75),
+                  (1, 48, 48, 0.05), (1, 64, 64)]
+DETECTOR_LIMITS = [(1, 2), (8, 128), (8, 128)]
 
 
 def top_detector(path):

@@ -25,10 +25,11 @@ from packaged_models import packaged
 # make: writes the model to a path. bindings: flags for lumenc. shapes: the same
 # as a dictionary, input to shape. ranges: bounds of random integer inputs.
 # For dynamic.py: steps gives a dictionary of inputs for each of several runs, from
-# a random generator; carried: outputs that become inputs of the next step;
-# reference: writes the model as ONNX Runtime can run it, where that differs.
-Model = namedtuple("Model", "make bindings shapes ranges steps carried reference",
-                   defaults=[(), {}, {}, None, {}, None])
+# a random generator; sample: the inputs of one run of random sizes; carried:
+# outputs that become inputs of the next step; reference: writes the model as ONNX
+# Runtime can run it, where that differs.
+Model = namedtuple("Model", "make bindings shapes ranges steps sample carried reference",
+                   defaults=[(), {}, {}, None, None, {}, None])
 
 # ---- The light models ------------------------------------------------------
 
@@ -298,38 +299,54 @@ for number, light_name in enumerate(LIGHT):
     MODELS[light_name] = light(light_name)
     MODELS[f"filled-{light_name}"] = filled(light_name, seed=100 + number)
 
-# Models of dynamic shapes, and of several steps.
-MODELS |= {
-    "bert2": Model(transformers.bert2, steps=transformers.bert2_steps),
-    "gpt-kv": Model(transformers.gpt_kv, steps=transformers.gpt_kv_steps,
-                    carried=transformers.GPT_CARRIED),
-    "whisper-loop": Model(transformers.whisper_loop, steps=transformers.whisper_loop_steps),
-    "detector": Model(dynamic_models.detector, steps=dynamic_models.detector_steps),
-    "detector-topk": Model(dynamic_models.top_detector, steps=dynamic_models.detector_steps),
-}
-for name in ["loop_if", "loop_exit", "loop_nested", "scan", "if_squeeze"]:
-    MODELS[name.replace("_", "-")] = Model(getattr(control_models, name),
-                                           steps=getattr(control_models, f"{name}_steps"))
-for number, (name, options) in enumerate(control_models.RECURRENT.items()):
-    MODELS[name] = Model(
-        control_models.recurrent(seed=50 + number, **options),
-        steps=control_models.recurrent_steps(**options),
-        reference=control_models.recurrent(seed=50 + number, flatten=True, **options)
-        if options.get("batchwise") else None)
+# ---- Models of dynamic shapes, and of several steps ------------------------
+
+
+def sample_of(feed, limits):
+    return lambda rng: feed(rng, *(int(rng.integers(low, high + 1)) for low, high in limits))
+
+
+def dynamic(make, feed, sizes, limits, reference=None):
+    """A model whose every run's inputs are made by `feed` for some sizes."""
+    return Model(make, steps=lambda rng: (feed(rng, *step) for step in sizes),
+                 sample=sample_of(feed, limits), reference=reference)
+
+
+def recurrent(number, options):
+    def make(flatten):
+        return control_models.recurrent(seed=50 + number, flatten=flatten, **options)
+    return dynamic(make(False), control_models.recurrent_feed(**options),
+                   control_models.RECURRENT_SIZES, control_models.RECURRENT_LIMITS,
+                   reference=make(True) if options.get("batchwise") else None)
 
 
 def silero(name, **options):
     return Model(packaged("silero_vad", f"data/{name}.onnx"),
                  steps=packaged_models.silero_steps(**options),
+                 sample=packaged_models.silero_sample(**options),
                  carried=packaged_models.SILERO_CARRIED)
 
 
-def paddle(name, *shapes):
-    return Model(packaged("rapidocr_onnxruntime", f"models/{name}_infer.onnx"),
-                 steps=packaged_models.page_steps(*shapes))
+def paddle(name, feed, *sizes, limits):
+    return dynamic(packaged("rapidocr_onnxruntime", f"models/{name}_infer.onnx"), feed, sizes,
+                   limits)
 
 
 MODELS |= {
+    "bert2": dynamic(transformers.bert2, transformers.bert2_feed, transformers.BERT2_SIZES,
+                     transformers.BERT2_LIMITS),
+    "gpt-kv": Model(transformers.gpt_kv, steps=transformers.gpt_kv_steps,
+                    sample=sample_of(transformers.gpt_kv_feed, transformers.GPT_KV_LIMITS),
+                    carried=transformers.GPT_CARRIED),
+    "whisper-loop": dynamic(transformers.whisper_loop, transformers.whisper_loop_feed,
+                            transformers.WHISPER_LOOP_SIZES, transformers.WHISPER_LOOP_LIMITS),
+    **{name: dynamic(make, dynamic_models.detector_feed, dynamic_models.DETECTOR_SIZES,
+                     dynamic_models.DETECTOR_LIMITS)
+       for name, make in [("detector", dynamic_models.detector),
+                          ("detector-topk", dynamic_models.top_detector)]},
+    **{name: dynamic(*row) for name, row in control_models.CONTROL.items()},
+    **{name: recurrent(number, options)
+       for number, (name, options) in enumerate(control_models.RECURRENT.items())},
     "silero": silero("silero_vad"),
     "silero-one-if": silero("silero_vad_op18_ifless"),
     "silero-16k": silero("silero_vad_16k_op15", rates=[16000]),
@@ -337,9 +354,15 @@ MODELS |= {
     "silero-sequence": Model(packaged("silero_vad", "data/silero_vad_16k_sequence.onnx"),
                              steps=packaged_models.silero_sequence_steps,
                              carried={"hn": "h", "cn": "c"}),
-    "ppocr-det": paddle("ch_PP-OCRv4_det", (1, 64, 96), (1, 160, 128), (2, 96, 224), (1, 64, 96)),
-    "ppocr-rec": paddle("ch_PP-OCRv4_rec", (1, 48, 160), (3, 48, 320), (2, 48, 73), (1, 48, 160)),
-    "ppocr-cls": paddle("ch_ppocr_mobile_v2.0_cls", (1, 48, 192), (6, 48, 192), (2, 48, 192)),
+    "ppocr-det": paddle("ch_PP-OCRv4_det", packaged_models.detector_page_feed,
+                        (1, 2, 3), (1, 5, 4), (2, 3, 7), (1, 2, 3),
+                        limits=[(1, 2), (1, 6), (1, 6)]),
+    "ppocr-rec": paddle("ch_PP-OCRv4_rec", packaged_models.page_feed,
+                        (1, 48, 160), (3, 48, 320), (2, 48, 73), (1, 48, 160),
+                        limits=[(1, 3), (48, 48), (8, 320)]),
+    "ppocr-cls": paddle("ch_ppocr_mobile_v2.0_cls", packaged_models.page_feed,
+                        (1, 48, 192), (6, 48, 192), (2, 48, 192),
+                        limits=[(1, 6), (48, 48), (192, 192)]),
 }
 
 

@@ -66,6 +66,17 @@ def silero_steps(rates=(16000, 8000), has_rate=True):
     return steps
 
 
+def silero_sample(rates=(16000, 8000), has_rate=True):
+    def sample(rng):
+        """Some chunks of the recording, side by side as a batch."""
+        rate, batch = rng.choice(rates), rng.integers(1, 5)
+        every = list(chunks(rate))
+        feed = {"input": np.concatenate([every[i] for i in rng.integers(0, CHUNKS, batch)]),
+                "state": 0.3 * rng.standard_normal((2, batch, 128))}
+        return feed | ({"sr": rate} if has_rate else {})
+    return sample
+
+
 def silero_sequence_steps(rng):
     """Many chunks at once, as a sequence for the LSTM."""
     every = np.concatenate(list(chunks(16000)))
@@ -99,8 +110,10 @@ def page(rng, height, width):
     return np.repeat(image.clip(-1, 1)[None], 3, axis=0)
 
 
-def page_steps(*shapes):
-    def steps(rng):
-        for batch, height, width in shapes:
-            yield {"x": np.stack([page(rng, height, width) for _ in range(batch)])}
-    return steps
+def page_feed(rng, batch, rows, columns, unit=1):
+    return {"x": np.stack([page(rng, rows * unit, columns * unit) for _ in range(batch)])}
+
+
+def detector_page_feed(rng, batch, rows, columns):
+    """The detector wants multiples of 32."""
+    return page_feed(rng, batch, rows, columns, unit=32)

@@ -61,12 +61,15 @@ def bert2(path, seed=21):
             value("pooler_output", FLOAT, ["batch", WIDTH])])
 
 
-def bert2_steps(rng):
-    for batch, length in [(1, 1), (1, 17), (3, 8), (2, 64), (5, 33), (1, 17)]:
-        mask = rng.integers(0, 2, (batch, length))
-        mask[:, 0] = 1  # of all hidden tokens no softmax is defined
-        yield {"input_ids": random_ids(rng, batch, length), "attention_mask": mask,
-               "token_type_ids": rng.integers(0, 2, (batch, length))}
+def bert2_feed(rng, batch, length):
+    mask = rng.integers(0, 2, (batch, length))
+    mask[:, :1] = 1  # of all hidden tokens no softmax is defined
+    return {"input_ids": random_ids(rng, batch, length), "attention_mask": mask,
+            "token_type_ids": rng.integers(0, 2, (batch, length))}
+
+
+BERT2_SIZES = [(1, 1), (1, 17), (3, 8), (2, 64), (5, 33), (1, 17)]
+BERT2_LIMITS = [(1, 6), (1, 48)]
 
 
 # ---- GPT with a cache of keys and values -----------------------------------
@@ -150,21 +153,27 @@ def gpt_kv(path, seed=22):
            opset=16)
 
 
+def gpt_kv_feed(rng, batch, past, length, with_past=True):
+    """One run; the last of several sentences is padded on the left."""
+    mask = rng.integers(1, 2, (batch, past + length))
+    if batch > 1 and past > 2:
+        mask[-1, :2] = 0
+    feed = {"input_ids": random_ids(rng, batch, length), "attention_mask": mask,
+            "position_ids": [list(range(past, past + length))] * batch}
+    if with_past:
+        feed |= {name: rng.standard_normal((batch, HEADS, past, DIM))
+                 for name in GPT_CARRIED.values()}
+    return feed
+
+
 def gpt_kv_steps(rng, batch=2, prompt=5, steps=64):
     """A prompt on an empty cache, then token after token."""
-    past = 0
-    for length in [prompt] + [1] * steps:
-        mask = [[1] * (past + length) for _ in range(batch)]
-        for hidden in range(min(2, past + length)):
-            mask[-1][hidden] = 0 if past else 1  # the second prompt is padded on the left
-        feed = {"input_ids": random_ids(rng, batch, length), "attention_mask": mask,
-                "position_ids": [list(range(past, past + length))] * batch}
-        if past == 0:
-            feed |= {name: rng.standard_normal((batch, HEADS, 0, DIM)).astype("float32")
-                     for name in GPT_CARRIED.values()}
-        past += length
-        yield feed
+    yield gpt_kv_feed(rng, batch, 0, prompt)
+    for past in range(prompt, prompt + steps):
+        yield gpt_kv_feed(rng, batch, past, 1, with_past=False)
 
+
+GPT_KV_LIMITS = [(1, 4), (0, 40), (1, 12)]
 
 # ---- An encoder-decoder with greedy search in the model --------------------
 
@@ -273,8 +282,9 @@ def whisper_loop(path, seed=23):
             value("scores", FLOAT, ["batch", "new_tokens"])])
 
 
-def whisper_loop_steps(rng):
-    for batch, frames, most in [(1, 100, 64), (1, 40, 20), (2, 64, 32), (1, 7, 0), (3, 33, 5),
-                                (1, 100, 64)]:
-        yield {"mel": rng.standard_normal((batch, MELS, frames)).astype("float32"),
-               "max_new_tokens": most}
+def whisper_loop_feed(rng, batch, frames, most):
+    return {"mel": rng.standard_normal((batch, MELS, frames)), "max_new_tokens": most}
+
+
+WHISPER_LOOP_SIZES = [(1, 100, 64), (1, 40, 20), (2, 64, 32), (1, 7, 0), (3, 33, 5), (1, 100, 64)]
+WHISPER_LOOP_LIMITS = [(1, 3), (1, 80), (0, 12)]

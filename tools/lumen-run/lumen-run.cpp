@@ -209,7 +209,8 @@ private:
       if (int code = runOn(folder, saved.str()))
         return code;
       if (count > 1) {
-        runs.push_back(json::Object{{"inputs", folder}, {"outputs", std::move(report["outputs"])}});
+        runs.push_back(json::Object{
+            {"inputs", folder}, {"ms", milliseconds}, {"outputs", std::move(report["outputs"])}});
         report.erase("outputs");
       }
     }
@@ -231,7 +232,7 @@ private:
       inputs.push_back(lumen_tensor_value(tensor.bytes.data(), tensor.dtype,
                                           static_cast<int32_t>(tensor.shape.size()),
                                           tensor.shape.data()));
-    if (runOnce())
+    if (timeOnce())
       return fail(folder.empty() ? Twine(session.status.message)
                                  : folder + ": " + session.status.message);
     reportOutputs();
@@ -248,6 +249,14 @@ private:
   int runOnce() {
     return lumen_run(session.context, inputs.data(), static_cast<uint32_t>(inputs.size()),
                      outputs.data(), numOutputs, &session.status);
+  }
+
+  int timeOnce() {
+    auto begin = std::chrono::steady_clock::now();
+    int code = runOnce();
+    std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+    milliseconds = spent.count();
+    return code;
   }
 
   int readExpected(std::vector<std::optional<Tensor>> &expected) {
@@ -325,11 +334,9 @@ private:
       return fail(session.status.message);
     BenchResult result;
     for (unsigned i = 0; i < runs; ++i) {
-      auto begin = std::chrono::steady_clock::now();
-      if (runOnce())
+      if (timeOnce())
         return fail(session.status.message);
-      std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-      result.milliseconds.push_back(spent.count());
+      result.milliseconds.push_back(milliseconds);
     }
     if (options.json)
       report["bench"] = benchJson(result);
@@ -355,6 +362,7 @@ private:
   std::vector<std::optional<Tensor>> carried;       // by input
   std::vector<Tensor> tensors;                      // what `inputs` are views of
   std::vector<lumen_value> inputs, outputs;
+  double milliseconds = 0; // of the last timed run
 };
 
 // What is asked for without a run.

@@ -93,6 +93,16 @@ TEST(Import, Bindings) {
   expectContains(importModel(model).text(), {"tensor<*xf32> {onnx.name = \"z\"}"});
 }
 
+// Of -1 and "?" nothing is known, as of a dimension that says nothing: two are not equal.
+TEST(Import, UnknownSizes) {
+  ::onnx::ModelProto model = reluModel();
+  addValue(model.mutable_graph()->add_input(), "z", 1, {"-1", "?", "?"});
+  expectContains(importModel(model).text(), {R"(#lumen.dims<["z.d0", "z.d1", "z.d2"]>)"});
+  ImportOptions options;
+  options.shapes["z"] = {2, 3, 5};
+  expectContains(importModel(model, options).text(), {"tensor<2x3x5xf32> {onnx.name = \"z\"}"});
+}
+
 // A dimension's text is an expression over the inputs' symbols, or one symbol
 // whatever is in it.
 TEST(Import, Expressions) {

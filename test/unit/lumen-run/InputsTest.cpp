@@ -13,8 +13,8 @@ using namespace lumen::run;
 
 namespace {
 
-const lumen_dim fixedDims[] = {{2, 2, nullptr}, {3, 3, nullptr}};
-const lumen_dim dynamicDims[] = {{-1, -1, "batch"}, {3, 3, nullptr}};
+const lumen_dim fixedDims[] = {{2, 2, nullptr, {}}, {3, 3, nullptr, {}}};
+const lumen_dim dynamicDims[] = {{-1, -1, "batch", {}}, {3, 3, nullptr, {}}};
 const lumen_value_info infos[] = {{"a", LUMEN_TENSOR, LUMEN_F32, 2, 0, fixedDims},
                                   {"a=b", LUMEN_TENSOR, LUMEN_I64, 2, 0, fixedDims}};
 const lumen_value_info dynamicInfo = {"d", LUMEN_TENSOR, LUMEN_F32, 2, 0, dynamicDims};

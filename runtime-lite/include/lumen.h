@@ -252,6 +252,19 @@ typedef struct lumen_memory_info {
   uint64_t used;      /* by this model and its contexts, weights in the artifact included */
 } lumen_memory_info;
 
+/* Of one context. */
+typedef struct lumen_context_memory_info {
+  /* What the shapes of the last run, or of lumen_output_shapes(), need. */
+  uint64_t arena_size;
+  uint64_t arena_lower_bound; /* no plan for them can need less */
+  uint64_t arena_capacity;    /* held, or brought by the caller: of the largest shapes so far */
+  /* Values whose size only the run knows: at most so far, and held. */
+  uint64_t heap_high_water, heap_capacity;
+  uint64_t output_capacity; /* held for outputs that the caller does not bring */
+  uint64_t scratch_size;    /* of all workers */
+  uint64_t num_plans;       /* made so far: once per set of shapes while it is remembered */
+} lumen_context_memory_info;
+
 /* ---- Threads ------------------------------------------------------------ */
 
 typedef void (*lumen_chunk_fn)(void *arg, uint32_t chunk, uint32_t worker);
@@ -283,10 +296,16 @@ typedef struct lumen_model_options {
 } lumen_model_options;
 
 typedef struct lumen_context_options {
-  void *arena;              /* caller's memory, aligned to 64 bytes; must outlive the context */
-  uint64_t arena_size;      /* of it: at least lumen_arena_size(model) */
+  void *arena; /* caller's memory, aligned to 64 bytes; must outlive the context */
+  /* Of it: at least lumen_arena_size(model), or for each shape that will be run
+   * lumen_arena_size_for(). */
+  uint64_t arena_size;
   lumen_executor *executor; /* instead of the model's; must outlive the context */
-  uint64_t reserved_more[4];
+  /* Of all loops of the model together, in one run; a run that needs more ends with
+   * LUMEN_ERROR_MODEL, since a loop whose condition stays true never ends. 0: 100
+   * million. */
+  uint64_t max_iterations;
+  uint64_t reserved_more[3];
 } lumen_context_options;
 
 /* ---- Profile ------------------------------------------------------------ */
@@ -327,6 +346,9 @@ struct lumen_api {
   int (*synchronize)(lumen_context *, lumen_status *);
   int (*profile_enable)(lumen_context *, lumen_status *);
   const lumen_profile_entry *(*profile_entries)(const lumen_context *, uint32_t *count);
+  int (*arena_size_for)(lumen_model *, const lumen_value *inputs, uint32_t num_inputs,
+                        uint64_t *size, lumen_status *);
+  void (*context_memory)(const lumen_context *, lumen_context_memory_info *);
 };
 
 /* ---- Values ------------------------------------------------------------- */
@@ -594,6 +616,12 @@ static inline uint64_t lumen_arena_size(const lumen_model *model) {
   return info.arena_size;
 }
 
+/* The same for these inputs, whose data is not read. Plans anew on each call. */
+static inline int lumen_arena_size_for(lumen_model *model, const lumen_value *inputs,
+                                       uint32_t num_inputs, uint64_t *size, lumen_status *status) {
+  return model->api->arena_size_for(model, inputs, num_inputs, size, status);
+}
+
 /* Writes up to `capacity` devices, and returns how many there are. */
 static inline uint32_t lumen_devices(const lumen_module *module, lumen_device_info *devices,
                                      uint32_t capacity) {
@@ -650,11 +678,17 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
  * whose data is NULL, or what the last run left there, is the context's until
  * its next run; else it is written into the caller's memory of `capacity` bytes.
  * Type, shape (the context's) and strides of the outputs are filled. Allocates
- * nothing where shapes are fixed. After an error the outputs are undefined, and
+ * nothing where shapes are fixed, or one of the last eight sets of shapes comes
+ * again. After an error the outputs are undefined, and
  * the context can go on. */
 static inline int lumen_run(lumen_context *context, const lumen_value *inputs, uint32_t num_inputs,
                             lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   return context->api->run(context, inputs, num_inputs, outputs, num_outputs, status);
+}
+
+static inline void lumen_context_memory(const lumen_context *context,
+                                        lumen_context_memory_info *info) {
+  context->api->context_memory(context, info);
 }
 
 /* Waits for a device that runs on its own. Runs on the CPU have ended already. */

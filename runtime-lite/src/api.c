@@ -32,4 +32,6 @@ const lumen_api lumen_runtime_api = {
     .synchronize = lumen_synchronize_impl,
     .profile_enable = lumen_profile_enable_impl,
     .profile_entries = lumen_profile_entries_impl,
+    .arena_size_for = lumen_arena_size_for_impl,
+    .context_memory = lumen_context_memory_impl,
 };

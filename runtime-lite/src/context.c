@@ -1,5 +1,6 @@
 /* context.c - one run at a time: entry checks, plan, driver, results, profile. */
 #include "driver.h"
+#include "plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,10 @@ void *lumen_context_release_impl(lumen_context *base) {
   model *model = context->model;
   if (context->device_state)
     model->driver->context_close(context);
+  if (context->planner)
+    lumen_planner_close(context->planner);
+  free(context->planner);
   free(context->output_dims);
-  free(context->output_bounds);
-  free(context->output_exact);
   free(context->inputs);
   free(context->outputs);
   free(context->handed_out);
@@ -30,7 +32,7 @@ static int check_options(const model *model, const lumen_context_options *option
     return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                       "the arena at %p is not aligned to %u bytes", options->arena,
                       LUMEN_ALIGNMENT);
-  if (!lumen_is_symbolic(model->abi) && options->arena_size < model->abi->arena_size)
+  if (!model->is_symbolic && options->arena_size < model->abi->arena_size)
     return lumen_fail(
         status, LUMEN_ERROR_INVALID_ARGUMENT, "the arena has %llu bytes, expected at least %llu",
         (unsigned long long)options->arena_size, (unsigned long long)model->abi->arena_size);
@@ -58,17 +60,19 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   context->executor = options->executor ? options->executor : model->executor;
   context->arena = options->arena;
   context->arena_capacity = options->arena ? options->arena_size : 0;
+  context->max_jumps = options->max_iterations ? options->max_iterations : 100000000;
   context->output_dims = lumen_allocate(model->num_output_dims * sizeof(int64_t));
-  context->output_bounds = lumen_allocate(model->num_output_dims * sizeof(int64_t));
-  context->output_exact = lumen_allocate(abi->num_outputs * sizeof(bool));
+  context->planner = lumen_allocate(sizeof(*context->planner));
   context->inputs = lumen_allocate(abi->num_inputs * sizeof(void *));
   context->outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   context->handed_out = lumen_allocate(abi->num_outputs * sizeof(void *));
-  if (!context->output_dims || !context->output_bounds || !context->output_exact ||
-      !context->inputs || !context->outputs || !context->handed_out)
+  if (!context->output_dims || !context->planner || !context->inputs || !context->outputs ||
+      !context->handed_out)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code)
-    code = lumen_plan_create(context, status);
+    code = lumen_planner_open(context->planner, model, status);
+  if (!code && !abi->num_entry_symbols)
+    code = lumen_planner_find(context->planner, NULL, &context->plan, status);
   if (!code)
     code = model->driver->context_open(context, status);
   if (code) {
@@ -80,22 +84,30 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   return LUMEN_OK;
 }
 
+/* Makes the plan for these (checked) inputs the one in force. */
+static int follow_shapes(context *context, const lumen_value *inputs, lumen_status *status) {
+  plan *plan = NULL;
+  int code = lumen_planner_find(context->planner, inputs, &plan, status);
+  context->plan = plan;
+  return code;
+}
+
 int lumen_output_shapes_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
                              lumen_shape *shapes, uint32_t num_outputs, lumen_status *status) {
   context *context = (struct context *)base;
   const lumen_abi_model *abi = context->model->abi;
-  int code = lumen_check_inputs(context, inputs, num_inputs, false, status);
+  int code = lumen_check_inputs(abi, inputs, num_inputs, false, status);
   if (!code && num_outputs != abi->num_outputs)
     code = lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%u outputs given, the model has %u",
                       num_outputs, abi->num_outputs);
   if (!code)
-    code = lumen_plan_update(context, inputs, status);
+    code = follow_shapes(context, inputs, status);
   if (code)
     return code;
-  const int64_t *dims = context->output_bounds;
+  const int64_t *dims = context->plan->output_bounds;
   for (uint32_t i = 0; i < num_outputs; ++i) {
     int32_t rank = abi->outputs[i].rank;
-    shapes[i] = (lumen_shape){rank, context->output_exact[i], dims};
+    shapes[i] = (lumen_shape){rank, context->plan->output_exact[i], dims};
     dims += rank > 0 ? rank : 0;
   }
   return LUMEN_OK;
@@ -104,6 +116,27 @@ int lumen_output_shapes_impl(lumen_context *base, const lumen_value *inputs, uin
 /* Whether the context shall place this output. */
 static bool is_contexts(const context *context, uint32_t index, const lumen_tensor *output) {
   return !output->data || output->data == context->handed_out[index];
+}
+
+/* Extents of the outputs, now that the run knows them all. */
+static int find_extents(context *context, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  const plan *plan = context->plan;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    for (int32_t d = 0; d < abi->outputs[i].rank; ++d, ++at) {
+      const lumen_abi_dim *dim = &abi->outputs[i].dims[d];
+      int64_t bound = plan->output_bounds[at], extent = bound;
+      if (dim->extent < 0 && dim->expr != LUMEN_ABI_NONE)
+        extent = plan->values[dim->expr];
+      if (extent < 0 || (bound >= 0 && extent > bound))
+        return lumen_fail(status, LUMEN_ERROR_MODEL,
+                          "output '%s': dimension %d is %lld, expected 0 to %lld",
+                          abi->outputs[i].name, d, (long long)extent,
+                          (long long)(bound >= 0 ? bound : INT64_MAX));
+      context->output_dims[at] = extent;
+    }
+  return LUMEN_OK;
 }
 
 static void describe_outputs(context *context, lumen_value *outputs) {
@@ -127,9 +160,9 @@ static void describe_outputs(context *context, lumen_value *outputs) {
 int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
                    lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   context *context = (struct context *)base;
-  int code = lumen_check_inputs(context, inputs, num_inputs, true, status);
+  int code = lumen_check_inputs(context->model->abi, inputs, num_inputs, true, status);
   if (!code)
-    code = lumen_plan_update(context, inputs, status);
+    code = follow_shapes(context, inputs, status);
   if (!code)
     code = lumen_check_outputs(context, outputs, num_outputs, status);
   if (code)
@@ -145,8 +178,37 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
   }
   code = context->model->driver->run(context, status);
   if (!code)
+    code = find_extents(context, status);
+  if (!code)
     describe_outputs(context, outputs);
   return code;
+}
+
+int lumen_arena_size_for_impl(lumen_model *base, const lumen_value *inputs, uint32_t num_inputs,
+                              uint64_t *size, lumen_status *status) {
+  const model *model = (const struct model *)base;
+  int code = lumen_check_inputs(model->abi, inputs, num_inputs, false, status);
+  if (code)
+    return code;
+  planner planner = {.model = model};
+  plan *plan;
+  code = lumen_planner_open(&planner, model, status);
+  if (!code)
+    code = lumen_planner_find(&planner, inputs, &plan, status);
+  if (!code)
+    *size = plan->arena_size;
+  lumen_planner_close(&planner);
+  return code;
+}
+
+void lumen_context_memory_impl(const lumen_context *base, lumen_context_memory_info *info) {
+  const context *context = (const struct context *)base;
+  *info = (lumen_context_memory_info){.num_plans = context->planner->num_plans};
+  if (context->plan) {
+    info->arena_size = context->plan->arena_size;
+    info->arena_lower_bound = context->plan->arena_lower_bound;
+  }
+  context->model->driver->context_memory(context, info);
 }
 
 int lumen_synchronize_impl(lumen_context *base, lumen_status *status) {

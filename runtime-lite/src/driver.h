@@ -29,12 +29,14 @@ struct lumen_driver {
   void (*describe_level)(const model *model, uint32_t index, lumen_level_info *info);
   const char *(*launch_level)(const model *model, uint32_t launch);
 
-  /* Memory and state of one context, whose plan is known but where plan_id is 0. */
+  /* Memory and state of one context, whose plan is known but where it is NULL. */
   int (*context_open)(context *context, lumen_status *status);
   void (*context_close)(context *context);
+  /* All but what the plan says. */
+  void (*context_memory)(const context *context, lumen_context_memory_info *info);
 
-  /* Runs the schedule with context->inputs and ->outputs (NULL outputs are
-   * placed, and the pointers written). */
+  /* Runs the schedule by context->plan, with context->inputs and ->outputs (NULL
+   * outputs are placed, and the pointers written). */
   int (*run)(context *context, lumen_status *status);
   int (*synchronize)(context *context, lumen_status *status);
 };

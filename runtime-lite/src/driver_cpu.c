@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "cpu.h"
 #include "driver.h"
+#include "plan.h"
+#include "steps.h"
+#include "storages.h"
 #include "threads.h"
 
 #include <stdlib.h>
@@ -26,10 +29,13 @@ typedef struct cpu_context {
   uint64_t arena_capacity;
   char *scratch;
   uint64_t scratch_size; /* of all workers */
-  uint64_t plan_id;      /* that `args` were made for */
-  void **args;           /* like abi->arg_buffers */
-  uint32_t *varying;     /* positions in args of inputs and outputs */
+  uint64_t plan_id;      /* that `args` and `sizes` were made for */
+  lumen_storages storages;
+  void **args;       /* like abi->arg_buffers */
+  int64_t *sizes;    /* like abi->size_exprs */
+  uint32_t *varying; /* positions in args of inputs and outputs */
   uint32_t num_varying;
+  bool *is_late;        /* by launch: some arguments or sizes are known when it comes only */
   void **owned_outputs; /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
 } cpu_context;
@@ -329,7 +335,8 @@ static const char *cpu_launch_level(const model *model, uint32_t launch) {
 static void cpu_context_close(context *context) {
   cpu_context *state = context->device_state;
   const model *model = context->model;
-  uint64_t used = state->scratch_size + (state->arena_owned ? state->arena_capacity : 0);
+  uint64_t used = state->scratch_size + state->storages.heap.capacity +
+                  (state->arena_owned ? state->arena_capacity : 0);
   for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
     used += state->owned_capacity ? state->owned_capacity[i] : 0;
     if (state->owned_outputs)
@@ -339,6 +346,9 @@ static void cpu_context_close(context *context) {
   free(state->arena_owned);
   free(state->scratch);
   free(state->args);
+  free(state->sizes);
+  free(state->is_late);
+  lumen_storages_close(&state->storages);
   free(state->varying);
   free(state->owned_outputs);
   free(state->owned_capacity);
@@ -349,26 +359,26 @@ static void cpu_context_close(context *context) {
 /* The arena as large as the plan says. */
 static int fit_arena(context *context, cpu_context *state, lumen_status *status) {
   const char *name = context->model->abi->name;
+  uint64_t size = context->plan->arena_size;
   if (context->arena) {
     state->arena = context->arena;
-    if (context->arena_size > context->arena_capacity)
+    if (size > context->arena_capacity)
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "the arena has %llu bytes, expected at least %llu for these shapes",
-                        (unsigned long long)context->arena_capacity,
-                        (unsigned long long)context->arena_size);
+                        (unsigned long long)context->arena_capacity, (unsigned long long)size);
     return LUMEN_OK;
   }
-  if (state->arena_owned && context->arena_size <= state->arena_capacity)
+  if (state->arena_owned && size <= state->arena_capacity)
     return LUMEN_OK;
   free(state->arena_owned);
   if (state->arena_owned)
     atomic_fetch_sub(&context->model->memory_used, state->arena_capacity);
   state->arena_capacity = 0;
-  state->arena = state->arena_owned = lumen_allocate_large(context->arena_size);
+  state->arena = state->arena_owned = lumen_allocate_large(size);
   if (!state->arena)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for an arena of %llu bytes",
-                      name, (unsigned long long)context->arena_size);
-  state->arena_capacity = context->arena_size;
+                      name, (unsigned long long)size);
+  state->arena_capacity = size;
   atomic_fetch_add(&context->model->memory_used, state->arena_capacity);
   return LUMEN_OK;
 }
@@ -376,11 +386,9 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
 /* Memory of the outputs that the caller may leave to the context. */
 static int fit_outputs(context *context, cpu_context *state, lumen_status *status) {
   const lumen_abi_model *abi = context->model->abi;
-  const int64_t *bounds = context->output_bounds;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     const lumen_abi_value *info = &abi->outputs[i];
-    uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
-    bounds += info->rank > 0 ? info->rank : 0;
+    uint64_t bytes = context->plan->output_bytes[i];
     /* One without a bound lies in the heap, once the run has made it. */
     if (bytes == UINT64_MAX || (state->owned_outputs[i] && bytes <= state->owned_capacity[i]))
       continue;
@@ -398,14 +406,19 @@ static int fit_outputs(context *context, cpu_context *state, lumen_status *statu
   return LUMEN_OK;
 }
 
-static void *address_of(const context *context, const cpu_context *state, uint32_t index) {
-  const lumen_abi_buffer *buffer = &context->model->abi->buffers[index];
-  const lumen_abi_storage *storage = &context->model->abi->storages[buffer->storage];
+/* Where a storage begins, but for what steps move. */
+static void place(const context *context, cpu_context *state, uint32_t index) {
+  const lumen_abi_storage *storage = &context->model->abi->storages[index];
   const cpu_model *device = context->model->device_state;
   char *base = NULL;
+  uint64_t space = UINT64_MAX, offset = storage->offset;
   switch ((lumen_abi_region)storage->region) {
   case LUMEN_ABI_ARENA:
     base = state->arena;
+    offset = context->plan->offsets[index];
+    space = storage->size_expr == LUMEN_ABI_NONE
+                ? storage->size
+                : (uint64_t)context->plan->values[storage->size_expr];
     break;
   case LUMEN_ABI_WEIGHTS:
     base = (char *)context->model->weights;
@@ -415,39 +428,90 @@ static void *address_of(const context *context, const cpu_context *state, uint32
     break;
   case LUMEN_ABI_OUTPUT:
     base = context->outputs[storage->index];
+    space = context->plan->output_bytes[storage->index];
     break;
   case LUMEN_ABI_INIT:
     base = device->init;
     break;
   case LUMEN_ABI_HEAP:
-    break;
+    return;
   }
-  return base ? base + storage->offset + buffer->offset : NULL;
+  state->storages.bases[index] = base ? base + offset : NULL;
+  state->storages.space[index] = space;
 }
 
-/* Follows a new plan: memory, and the arguments that stay the same each run. */
+/* Address of a buffer; NULL where its storage is not there. */
+static int resolve(const context *context, const cpu_context *state, uint32_t index, void **address,
+                   lumen_status *status) {
+  const lumen_abi_buffer *buffer = &context->model->abi->buffers[index];
+  char *base = state->storages.bases[buffer->storage];
+  *address = NULL;
+  if (!base)
+    return LUMEN_OK;
+  uint64_t offset = buffer->offset;
+  if (buffer->offset_expr != LUMEN_ABI_NONE) {
+    int64_t more = context->plan->values[buffer->offset_expr];
+    uint64_t space = state->storages.space[buffer->storage];
+    if (more < 0 || (uint64_t)more > space || offset > space - (uint64_t)more)
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "%s: a part of a value would begin at byte %lld of %llu",
+                        context->model->abi->name, (long long)more, (unsigned long long)space);
+    offset += (uint64_t)more;
+  }
+  *address = base + offset;
+  return LUMEN_OK;
+}
+
+static bool is_late_expr(const lumen_abi_model *abi, uint32_t expr) {
+  return expr != LUMEN_ABI_NONE && expr >= abi->num_entry_exprs;
+}
+
+static bool is_late_buffer(const lumen_abi_model *abi, const cpu_context *state, uint32_t index) {
+  const lumen_abi_buffer *buffer = &abi->buffers[index];
+  return state->storages.moves[buffer->storage] || is_late_expr(abi, buffer->offset_expr);
+}
+
+static void find_late_launches(const lumen_abi_model *abi, cpu_context *state) {
+  for (uint32_t l = 0; l < abi->num_launches; ++l) {
+    const lumen_abi_launch *launch = &abi->launches[l];
+    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a)
+      state->is_late[l] |= is_late_buffer(abi, state, abi->arg_buffers[launch->first_arg + a]);
+    for (uint32_t s = 0; s < launch->num_sizes; ++s)
+      state->is_late[l] |= is_late_expr(abi, abi->size_exprs[launch->first_size + s]);
+  }
+}
+
+/* Follows a new plan: memory, and the arguments and sizes that stay the same. */
 static int follow_plan(context *context, lumen_status *status) {
   cpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
+  state->plan_id = 0;
   int code = fit_arena(context, state, status);
   if (!code)
     code = fit_outputs(context, state, status);
   if (code)
     return code;
+  for (uint32_t i = 0; i < abi->num_storages; ++i)
+    place(context, state, i);
+  for (uint32_t i = 0; i < abi->num_size_exprs; ++i)
+    state->sizes[i] = context->plan->values[abi->size_exprs[i]];
   state->num_varying = 0;
   for (uint32_t l = 0; l < abi->num_launches; ++l) {
     const lumen_abi_launch *launch = &abi->launches[l];
-    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a) {
+    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args && !code; ++a) {
       uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
       uint32_t region = abi->storages[abi->buffers[index].storage].region;
+      if (is_late_buffer(abi, state, index))
+        continue;
       if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
         state->varying[state->num_varying++] = at;
       else
-        state->args[at] = address_of(context, state, index);
+        code = resolve(context, state, index, &state->args[at], status);
     }
   }
-  state->plan_id = context->plan_id;
-  return LUMEN_OK;
+  if (!code)
+    state->plan_id = context->plan->id;
+  return code;
 }
 
 static uint32_t count_args(const lumen_abi_model *abi) {
@@ -468,14 +532,19 @@ static int cpu_context_open(context *context, lumen_status *status) {
     state->scratch = allocate_scratch(device, context->executor, &state->scratch_size);
     atomic_fetch_add(&context->model->memory_used, state->scratch_size);
     state->args = lumen_allocate(device->num_args * sizeof(void *));
+    state->sizes = lumen_allocate(abi->num_size_exprs * sizeof(int64_t));
     state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
+    state->is_late = lumen_allocate(abi->num_launches * sizeof(bool));
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
   }
-  if (!state || !state->scratch || !state->args || !state->varying || !state->owned_outputs ||
-      !state->owned_capacity)
+  if (!state || !state->scratch || !state->args || !state->sizes || !state->varying ||
+      !state->is_late || !state->owned_outputs || !state->owned_capacity ||
+      !lumen_storages_open(&state->storages, abi))
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
-  if (!code && context->plan_id)
+  else
+    find_late_launches(abi, state);
+  if (!code && context->plan)
     code = follow_plan(context, status);
   if (code && state)
     cpu_context_close(context);
@@ -497,7 +566,7 @@ static void step(context *context, uint32_t index) {
   const lumen_abi_launch *launch = &model->abi->launches[index];
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
   uint64_t begin = entry ? now() : 0;
-  run_launch(device, launch, state->args + launch->first_arg, NULL, state->scratch,
+  run_launch(device, launch, state->args + launch->first_arg, state->sizes, state->scratch,
              context->executor);
   if (entry) {
     uint64_t spent = now() - begin;
@@ -508,23 +577,156 @@ static void step(context *context, uint32_t index) {
   }
 }
 
+/* ---- Steps -------------------------------------------------------------- */
+
+static int do_launch(context *context, uint32_t index, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  const lumen_abi_launch *launch = &abi->launches[index];
+  int code = LUMEN_OK;
+  if (state->is_late[index]) {
+    uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
+    for (uint32_t at = launch->first_arg; at < end && !code; ++at)
+      code = resolve(context, state, abi->arg_buffers[at], &state->args[at], status);
+    for (uint32_t s = launch->first_size; s < launch->first_size + launch->num_sizes; ++s)
+      state->sizes[s] = context->plan->values[abi->size_exprs[s]];
+  }
+  if (!code)
+    step(context, index);
+  return code;
+}
+
+static int do_read(context *context, uint32_t buffer, void *value, uint64_t size,
+                   lumen_status *status) {
+  void *address;
+  int code = resolve(context, context->device_state, buffer, &address, status);
+  if (!code && address)
+    memcpy(value, address, size);
+  return code;
+}
+
+static int do_alloc(context *context, uint32_t index, uint64_t size, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  const lumen_abi_storage *storage = &context->model->abi->storages[index];
+  /* An output with a bound has its memory already. */
+  if (storage->region == LUMEN_ABI_OUTPUT && context->outputs[storage->index]) {
+    if (size <= state->storages.space[index])
+      return LUMEN_OK;
+    return lumen_fail(status, LUMEN_ERROR_MODEL,
+                      "output '%s': has %llu bytes, expected at most %llu",
+                      context->model->abi->outputs[storage->index].name, (unsigned long long)size,
+                      (unsigned long long)state->storages.space[index]);
+  }
+  return lumen_storage_alloc(&state->storages, index, size, status);
+}
+
+static int do_release(context *context, uint32_t index, lumen_status *status) {
+  (void)status;
+  cpu_context *state = context->device_state;
+  lumen_storage_free(&state->storages, index);
+  return LUMEN_OK;
+}
+
+static int do_swap(context *context, uint32_t a, uint32_t b, lumen_status *status) {
+  (void)status;
+  cpu_context *state = context->device_state;
+  lumen_storage_swap(&state->storages, a, b);
+  return LUMEN_OK;
+}
+
+static int do_move(context *context, uint32_t to, uint32_t from, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  lumen_storages *storages = &state->storages;
+  const lumen_abi_storage *storage = &context->model->abi->storages[to];
+  if (storage->region != LUMEN_ABI_OUTPUT || !context->outputs[storage->index]) {
+    lumen_storage_move(storages, to, from);
+    return LUMEN_OK;
+  }
+  /* An output with a bound has its memory already; what lies behind the value in
+   * its block does not matter. */
+  uint64_t bytes =
+      storages->space[from] < storages->space[to] ? storages->space[from] : storages->space[to];
+  if (storages->used[from] > bytes)
+    return lumen_fail(status, LUMEN_ERROR_MODEL,
+                      "output '%s': has %llu bytes, expected at most %llu",
+                      context->model->abi->outputs[storage->index].name,
+                      (unsigned long long)storages->used[from], (unsigned long long)bytes);
+  if (bytes)
+    memcpy(storages->bases[to], storages->bases[from], bytes);
+  lumen_storage_free(storages, from);
+  return LUMEN_OK;
+}
+
+static int do_append(context *context, uint32_t to, uint32_t buffer, uint64_t size,
+                     lumen_status *status) {
+  cpu_context *state = context->device_state;
+  void *address;
+  int code = resolve(context, state, buffer, &address, status);
+  return code ? code : lumen_storage_append(&state->storages, to, address, size, status);
+}
+
+static int do_call(context *context, uint32_t index, lumen_status *status) {
+  return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED, "%s: %s: is not supported by this runtime",
+                    context->model->abi->name, context->model->abi->calls[index].node);
+}
+
+static const lumen_step_actions actions = {.launch = do_launch,
+                                           .read = do_read,
+                                           .alloc = do_alloc,
+                                           .release = do_release,
+                                           .swap = do_swap,
+                                           .move = do_move,
+                                           .append = do_append,
+                                           .call = do_call};
+
+/* Runs the steps of a model that has them. */
+static int run_steps(context *context, lumen_status *status) {
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  uint64_t heap_before = state->storages.heap.capacity;
+  lumen_storages_reset(&state->storages);
+  for (uint32_t i = 0; i < abi->num_storages; ++i)
+    place(context, state, i);
+  int code = lumen_run_steps(context, &actions, status);
+  /* Outputs without a bound are where the steps have put them. */
+  for (uint32_t i = 0; i < abi->num_storages; ++i)
+    if (abi->storages[i].region == LUMEN_ABI_OUTPUT && !context->outputs[abi->storages[i].index])
+      context->outputs[abi->storages[i].index] = state->storages.bases[i];
+  atomic_fetch_add(&context->model->memory_used, state->storages.heap.capacity - heap_before);
+  return code;
+}
+
 static int cpu_run(context *context, lumen_status *status) {
   cpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
-  if (state->plan_id != context->plan_id) {
-    int code = follow_plan(context, status);
-    if (code)
-      return code;
-  }
-  for (uint32_t i = 0; i < abi->num_outputs; ++i)
-    if (!context->outputs[i])
+  int code = LUMEN_OK;
+  if (state->plan_id != context->plan->id)
+    code = follow_plan(context, status);
+  for (uint32_t i = 0; i < abi->num_outputs && !code; ++i)
+    if (!context->outputs[i] && context->plan->output_bytes[i] != UINT64_MAX)
       context->outputs[i] = state->owned_outputs[i];
-  for (uint32_t i = 0; i < state->num_varying; ++i)
-    state->args[state->varying[i]] =
-        address_of(context, state, abi->arg_buffers[state->varying[i]]);
+  for (uint32_t i = 0; i < abi->num_storages && !code; ++i)
+    if (abi->storages[i].region == LUMEN_ABI_INPUT || abi->storages[i].region == LUMEN_ABI_OUTPUT)
+      place(context, state, i);
+  for (uint32_t i = 0; i < state->num_varying && !code; ++i) {
+    uint32_t at = state->varying[i];
+    code = resolve(context, state, abi->arg_buffers[at], &state->args[at], status);
+  }
+  if (code || abi->num_steps)
+    return code ? code : run_steps(context, status);
   for (uint32_t i = 0; i < abi->num_launches; ++i)
     step(context, i);
   return LUMEN_OK;
+}
+
+static void cpu_context_memory(const context *context, lumen_context_memory_info *info) {
+  const cpu_context *state = context->device_state;
+  info->arena_capacity = context->arena ? context->arena_capacity : state->arena_capacity;
+  info->heap_high_water = state->storages.heap.high_water;
+  info->heap_capacity = state->storages.heap.capacity;
+  info->scratch_size = state->scratch_size;
+  for (uint32_t i = 0; i < context->model->abi->num_outputs; ++i)
+    info->output_capacity += state->owned_capacity[i];
 }
 
 static int cpu_synchronize(context *context, lumen_status *status) {
@@ -543,5 +745,6 @@ const lumen_driver lumen_driver_cpu = {.kind = "cpu",
                                        .launch_level = cpu_launch_level,
                                        .context_open = cpu_context_open,
                                        .context_close = cpu_context_close,
+                                       .context_memory = cpu_context_memory,
                                        .run = cpu_run,
                                        .synchronize = cpu_synchronize};

@@ -1,65 +1,169 @@
-/* heap.c - a bump allocator that learns its size. */
+/* heap.c - best fit among free blocks by size class, neighbours joined at once. */
 #include "heap.h"
 
 #include "internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-struct lumen_heap_block {
-  _Alignas(LUMEN_ALIGNMENT) lumen_heap_block *next;
-  uint64_t capacity, used;
-  _Alignas(LUMEN_ALIGNMENT) char data[];
+enum { num_classes = 48 };
+
+/* Lies before the bytes of each block. */
+typedef struct block {
+  _Alignas(LUMEN_ALIGNMENT) lumen_heap_chunk *chunk;
+  uint64_t size;                 /* bytes behind the header, a multiple of the alignment */
+  struct block *below;           /* the neighbour at lower addresses */
+  struct block *next, *previous; /* in the list of its class, while free */
+  bool is_free;
+} block;
+
+struct lumen_heap_chunk {
+  _Alignas(LUMEN_ALIGNMENT) lumen_heap_chunk *next;
+  uint64_t capacity; /* bytes of all blocks, headers included */
+  block *classes[num_classes];
+  _Alignas(LUMEN_ALIGNMENT) char blocks[];
 };
 
-static lumen_heap_block *push_block(lumen_heap *heap, uint64_t capacity) {
-  if (capacity > SIZE_MAX / 4)
+/* Class c holds sizes of [2^c, 2^(c+1)) units of the alignment. */
+static uint32_t class_of(uint64_t size) {
+  uint32_t class = 63 - (uint32_t)__builtin_clzll(size / LUMEN_ALIGNMENT);
+  return class < num_classes ? class : num_classes - 1;
+}
+
+static block *above(const block *at) {
+  char *end = (char *)(at + 1) + at->size;
+  return end < at->chunk->blocks + at->chunk->capacity ? (block *)end : NULL;
+}
+
+static void insert(block *at) {
+  block **list = &at->chunk->classes[class_of(at->size)];
+  at->is_free = true;
+  at->previous = NULL;
+  at->next = *list;
+  if (*list)
+    (*list)->previous = at;
+  *list = at;
+}
+
+static void take_out(block *at) {
+  at->is_free = false;
+  if (at->previous)
+    at->previous->next = at->next;
+  else
+    at->chunk->classes[class_of(at->size)] = at->next;
+  if (at->next)
+    at->next->previous = at->previous;
+}
+
+static void make_one_block(lumen_heap_chunk *chunk) {
+  memset(chunk->classes, 0, sizeof(chunk->classes));
+  block *all = (block *)chunk->blocks;
+  *all = (block){.chunk = chunk, .size = chunk->capacity - sizeof(block)};
+  insert(all);
+}
+
+/* The smallest one that holds `size`, the most recent among equals. */
+static block *find(const lumen_heap_chunk *chunk, uint64_t size) {
+  for (uint32_t class = class_of(size); class < num_classes; ++class) {
+    block *best = NULL;
+    for (block *at = chunk->classes[class]; at; at = at->next)
+      if (at->size >= size && (!best || at->size < best->size))
+        best = at;
+    if (best)
+      return best;
+  }
+  return NULL;
+}
+
+static lumen_heap_chunk *add_chunk(lumen_heap *heap, uint64_t size) {
+  /* At least what there is already, so that few chunks are made. */
+  uint64_t capacity = heap->capacity > 65536 ? heap->capacity : 65536;
+  capacity = capacity > size + sizeof(block) ? capacity : size + sizeof(block);
+  lumen_heap_chunk *chunk = lumen_allocate_large(sizeof(*chunk) + capacity);
+  if (!chunk && capacity > size + sizeof(block)) {
+    capacity = size + sizeof(block);
+    chunk = lumen_allocate_large(sizeof(*chunk) + capacity);
+  }
+  if (!chunk)
     return NULL;
-  lumen_heap_block *block = lumen_allocate_large(sizeof(*block) + capacity);
-  if (!block)
-    return NULL;
-  block->next = heap->blocks;
-  block->capacity = capacity;
-  block->used = 0;
-  heap->blocks = block;
-  return block;
+  chunk->next = NULL;
+  chunk->capacity = capacity;
+  make_one_block(chunk);
+  heap->capacity += capacity;
+  lumen_heap_chunk **end = &heap->chunks;
+  while (*end)
+    end = &(*end)->next;
+  return *end = chunk;
 }
 
 void *lumen_heap_alloc(lumen_heap *heap, uint64_t size) {
   if (size > SIZE_MAX / 4)
     return NULL;
-  size = (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
-  lumen_heap_block *block = heap->blocks;
-  if (!block || block->capacity - block->used < size) {
-    /* At least what is in use already, so that few blocks are made. */
-    uint64_t capacity = heap->used > 65536 ? heap->used : 65536;
-    block = push_block(heap, size > capacity ? size : capacity);
-    if (!block)
+  size = size ? (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1) : LUMEN_ALIGNMENT;
+  block *found = NULL;
+  for (lumen_heap_chunk *chunk = heap->chunks; chunk && !found; chunk = chunk->next)
+    found = find(chunk, size);
+  if (!found) {
+    lumen_heap_chunk *chunk = add_chunk(heap, size);
+    if (!chunk)
       return NULL;
+    found = (block *)chunk->blocks;
   }
-  void *memory = block->data + block->used;
-  block->used += size;
-  heap->used += size;
+  take_out(found);
+  if (found->size - size > sizeof(block)) {
+    block *rest = (block *)((char *)(found + 1) + size);
+    *rest =
+        (block){.chunk = found->chunk, .size = found->size - size - sizeof(block), .below = found};
+    found->size = size;
+    block *next = above(rest);
+    if (next)
+      next->below = rest;
+    insert(rest);
+  }
+  heap->used += found->size;
   if (heap->used > heap->high_water)
     heap->high_water = heap->used;
-  return memory;
+  return found + 1;
 }
 
-void lumen_heap_reset(lumen_heap *heap) {
-  if (heap->blocks && heap->blocks->next) {
-    uint64_t capacity = heap->high_water;
-    lumen_heap_free(heap);
-    heap->high_water = capacity;
-    (void)push_block(heap, capacity); /* else the next run tries again */
+/* Makes `low` and the block above it one. Both are in no list. */
+static void join(block *low, const block *high) {
+  low->size += sizeof(block) + high->size;
+  block *next = above(low);
+  if (next)
+    next->below = low;
+}
+
+void lumen_heap_release(lumen_heap *heap, void *memory) {
+  if (!memory)
+    return;
+  block *at = (block *)memory - 1, *next = above(at);
+  heap->used -= at->size;
+  if (next && next->is_free) {
+    take_out(next);
+    join(at, next);
   }
-  if (heap->blocks)
-    heap->blocks->used = 0;
+  if (at->below && at->below->is_free) {
+    block *low = at->below;
+    take_out(low);
+    join(low, at);
+    at = low;
+  }
+  insert(at);
+}
+
+uint64_t lumen_heap_size(const void *memory) { return ((const block *)memory - 1)->size; }
+
+void lumen_heap_reset(lumen_heap *heap) {
+  for (lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next)
+    make_one_block(chunk);
   heap->used = 0;
 }
 
 void lumen_heap_free(lumen_heap *heap) {
-  for (lumen_heap_block *block = heap->blocks, *next; block; block = next) {
-    next = block->next;
-    free(block);
+  for (lumen_heap_chunk *chunk = heap->chunks, *next; chunk; chunk = next) {
+    next = chunk->next;
+    free(chunk);
   }
-  *heap = (lumen_heap){NULL, 0, 0};
+  *heap = (lumen_heap){NULL, 0, 0, 0};
 }

@@ -1,4 +1,4 @@
-/* heap.h - memory of one run for values without a bound. */
+/* heap.h - memory of one run for values whose size only the run knows. */
 #ifndef LUMEN_HEAP_H
 #define LUMEN_HEAP_H
 
@@ -8,19 +8,27 @@
 extern "C" {
 #endif
 
-typedef struct lumen_heap_block lumen_heap_block;
+typedef struct lumen_heap_chunk lumen_heap_chunk;
 
-/* Zeroed: empty. Blocks of a run lie side by side in few allocations; after a
- * reset the high-water mark lies in one, so that runs of like size allocate
- * nothing. */
+/* Zeroed: empty. Memory that was asked of the system stays with the heap, and
+ * where a block goes depends on the calls since the reset alone: a run that
+ * repeats an earlier one asks for nothing. */
 typedef struct lumen_heap {
-  lumen_heap_block *blocks;
-  uint64_t used, high_water;
+  lumen_heap_chunk *chunks;  /* in the order they were made */
+  uint64_t used, high_water; /* bytes given out: now, and at most so far */
+  uint64_t capacity;         /* bytes asked of the system */
 } lumen_heap;
 
-/* Aligned to LUMEN_ALIGNMENT, valid until the reset. NULL: out of memory. */
+/* Aligned to LUMEN_ALIGNMENT, valid until its release or the reset. NULL: out of
+ * memory. */
 void *lumen_heap_alloc(lumen_heap *heap, uint64_t size);
+/* Gives back what an alloc since the reset returned; NULL is nothing. */
+void lumen_heap_release(lumen_heap *heap, void *memory);
+/* Bytes of the block at `memory`, at least what was asked for. */
+uint64_t lumen_heap_size(const void *memory);
+/* Gives back all blocks. */
 void lumen_heap_reset(lumen_heap *heap);
+/* The same, and the memory to the system. */
 void lumen_heap_free(lumen_heap *heap);
 
 #ifdef __cplusplus

@@ -24,7 +24,8 @@ typedef struct model {
   lumen_executor *owned_executor;
   const char *weights;
   uint64_t weights_mapped; /* bytes mapped from the weights file; 0: inside the artifact */
-  uint32_t num_input_dims, num_output_dims;
+  uint32_t num_output_dims;
+  bool is_symbolic; /* the arena is packed by the runtime */
   char device_name[96];
   atomic_uint references; /* the handle and each context */
   atomic_uint_least64_t memory_used;
@@ -39,13 +40,10 @@ typedef struct context {
   /* The caller's arena, or NULL. */
   void *arena;
   uint64_t arena_capacity;
-  /* The plan in force. */
-  uint64_t arena_size;
-  uint64_t plan_id;       /* 0: none. Differs from all before where the plan does. */
-  uint64_t num_plans;     /* made so far: a failure must not let a number come again */
-  int64_t *output_dims;   /* all outputs' in order: the bounds until the run knows better */
-  int64_t *output_bounds; /* what memory is sized for; -1: no bound */
-  bool *output_exact;     /* per output: dims follow from the inputs' */
+  uint64_t max_jumps; /* of a run, backwards */
+  struct planner *planner;
+  struct plan *plan;    /* in force, NULL: none */
+  int64_t *output_dims; /* all outputs' in order, after a run */
   /* Of the run that goes on: where each input is and each output goes. An
    * output the caller does not bring is NULL until the driver places it. */
   void **inputs, **outputs;
@@ -54,18 +52,14 @@ typedef struct context {
   lumen_profile_entry *profile; /* one per launch, NULL: not enabled */
 } context;
 
-/* Whether the plan depends on the inputs' shapes. */
-static inline bool lumen_is_symbolic(const lumen_abi_model *abi) {
-  return abi->num_entry_symbols > 0;
-}
-
 /* Writes code and text, and returns the code. */
 int lumen_fail(lumen_status *status, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Zeroed memory aligned to LUMEN_ALIGNMENT, for free(). NULL where there is none. */
 void *lumen_allocate(uint64_t size);
-/* The same without zeroing, on huge pages where that pays. */
+/* The same without zeroing, on huge pages where that pays. NULL also where the
+ * machine has not that much memory, which overcommitting systems do not tell. */
 void *lumen_allocate_large(uint64_t size);
 
 /* "f32"; "type 77" for one that this runtime does not know is not worth a
@@ -79,14 +73,10 @@ int lumen_weights_open(model *model, lumen_status *status);
 void lumen_weights_close(model *model);
 
 /* values.c: checks a run's values against the signature. */
-int lumen_check_inputs(const context *context, const lumen_value *inputs, uint32_t count,
+int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t count,
                        bool with_data, lumen_status *status);
 int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,
                         lumen_status *status);
-
-/* plan.c: the plan for these (checked) inputs, made anew only if dims changed. */
-int lumen_plan_create(context *context, lumen_status *status);
-int lumen_plan_update(context *context, const lumen_value *inputs, lumen_status *status);
 
 /* context.c, for the table in api.c. */
 int lumen_context_create_impl(lumen_model *, const lumen_context_options *, lumen_context **,
@@ -99,6 +89,9 @@ int lumen_run_impl(lumen_context *, const lumen_value *, uint32_t, lumen_value *
 int lumen_synchronize_impl(lumen_context *, lumen_status *);
 int lumen_profile_enable_impl(lumen_context *, lumen_status *);
 const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *, uint32_t *);
+int lumen_arena_size_for_impl(lumen_model *, const lumen_value *, uint32_t, uint64_t *,
+                              lumen_status *);
+void lumen_context_memory_impl(const lumen_context *, lumen_context_memory_info *);
 
 /* model.c */
 uint32_t lumen_devices_impl(const lumen_module *, lumen_device_info *, uint32_t);

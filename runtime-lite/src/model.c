@@ -110,13 +110,6 @@ static int choose_device(model *model, const lumen_model_options *options, lumen
   return fail_unknown_device(&list, source, wanted, status);
 }
 
-static uint32_t count_dims(const lumen_abi_value *values, uint32_t count) {
-  uint32_t dims = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    dims += values[i].rank > 0 ? (uint32_t)values[i].rank : 0;
-  return dims;
-}
-
 static int check_version(const lumen_abi_model *abi, lumen_status *status) {
   if (abi->abi_version != LUMEN_ABI_VERSION)
     return lumen_fail(status, LUMEN_ERROR_VERSION,
@@ -126,10 +119,6 @@ static int check_version(const lumen_abi_model *abi, lumen_status *status) {
     return lumen_fail(status, LUMEN_ERROR_VERSION,
                       "%s: its table has %u bytes, expected at least %u", abi->name, abi->size,
                       (unsigned)sizeof(lumen_abi_model));
-  if (abi->num_symbols || abi->num_steps)
-    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
-                      "%s: sizes that only the run knows are not supported by this runtime",
-                      abi->name);
   return LUMEN_OK;
 }
 
@@ -187,8 +176,11 @@ int lumen_model_open_impl(const lumen_module *module, const lumen_model_options 
   model->abi = abi;
   model->references = 1;
   model->memory_used = abi->weights_size;
-  model->num_input_dims = count_dims(abi->inputs, abi->num_inputs);
-  model->num_output_dims = count_dims(abi->outputs, abi->num_outputs);
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    model->num_output_dims += abi->outputs[i].rank > 0 ? (uint32_t)abi->outputs[i].rank : 0;
+  for (uint32_t i = 0; i < abi->num_storages; ++i)
+    model->is_symbolic |=
+        abi->storages[i].region == LUMEN_ABI_ARENA && abi->storages[i].size_expr != LUMEN_ABI_NONE;
   code = open_parts(model, options, status);
   if (code)
     (void)lumen_model_release_impl(&model->base);
@@ -209,7 +201,7 @@ void lumen_model_info_impl(const lumen_model *base, lumen_model_info *info) {
                              .num_kernels = abi->num_kernels,
                              .num_launches = abi->num_launches,
                              .num_workers = model->executor->num_workers(model->executor->self),
-                             .arena_size = lumen_is_symbolic(abi) ? 0 : abi->arena_size,
+                             .arena_size = model->is_symbolic ? 0 : abi->arena_size,
                              .arena_lower_bound = abi->arena_lower_bound,
                              .bytes_without_sharing = abi->bytes_without_sharing,
                              .weights_size = abi->weights_size,

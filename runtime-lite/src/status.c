@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 int lumen_fail(lumen_status *status, int code, const char *format, ...) {
   if (status) {
@@ -32,9 +33,17 @@ void *lumen_allocate(uint64_t size) {
   return memory;
 }
 
+/* More than memory and swap of the machine. Asked for large sizes only. */
+static bool is_beyond_machine(uint64_t size) {
+  struct sysinfo info;
+  if (size < 1u << 30 || sysinfo(&info) != 0)
+    return false;
+  return size / info.mem_unit > (uint64_t)info.totalram + info.totalswap;
+}
+
 void *lumen_allocate_large(uint64_t size) {
   const uint64_t huge_page = 2u << 20;
-  if (size > SIZE_MAX / 2)
+  if (size > SIZE_MAX / 2 || is_beyond_machine(size))
     return NULL;
   if (size < 2 * huge_page)
     return aligned_alloc(LUMEN_ALIGNMENT, round_up(size ? size : 1, LUMEN_ALIGNMENT));

@@ -1,8 +1,6 @@
 /* values.c - checks at the entry of a run, so that no kernel ever sees a wrong
  * pointer, type or extent. */
-#include "internal.h"
-
-#include <string.h>
+#include "plan.h"
 
 /* Name of a DLPack type as a caller would write it, for messages. */
 static const char *dl_name(lumen_dl_dtype type) {
@@ -33,28 +31,6 @@ static bool same_type(uint32_t dtype, lumen_dl_dtype type) {
   return expected.code == type.code && expected.bits == type.bits && expected.lanes == type.lanes;
 }
 
-/* The first dimension before (input, dim) of the same symbol. */
-static bool find_symbol(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t input,
-                        int32_t dim, const char *symbol, uint32_t *found_input,
-                        int32_t *found_dim) {
-  for (uint32_t i = 0; i <= input; ++i) {
-    const lumen_abi_value *info = &abi->inputs[i];
-    /* An input that was left out has no dimensions to agree with. */
-    if (info->kind != LUMEN_ABI_TENSOR || inputs[i].u.tensor.ndim != info->rank ||
-        !inputs[i].u.tensor.shape)
-      continue;
-    int32_t end = i == input ? dim : info->rank;
-    for (int32_t d = 0; d < end; ++d)
-      if (info->dims[d].extent < 0 && info->dims[d].symbol &&
-          !strcmp(info->dims[d].symbol, symbol)) {
-        *found_input = i;
-        *found_dim = d;
-        return true;
-      }
-  }
-  return false;
-}
-
 static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t index,
                       lumen_status *status) {
   const lumen_abi_value *info = &abi->inputs[index];
@@ -82,17 +58,6 @@ static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uin
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "input '%s': dimension %d ('%s') is %lld, expected at most %lld",
                         info->name, d, symbol, (long long)extent, (long long)dim->bound);
-    uint32_t other_input;
-    int32_t other_dim;
-    if (dim->symbol && find_symbol(abi, inputs, index, d, symbol, &other_input, &other_dim)) {
-      int64_t other = inputs[other_input].u.tensor.shape[other_dim];
-      if (extent != other)
-        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                          "input '%s': dimension %d ('%s') is %lld, expected %lld as dimension %d "
-                          "of input '%s'",
-                          info->name, d, symbol, (long long)extent, (long long)other, other_dim,
-                          abi->inputs[other_input].name);
-    }
   }
   return LUMEN_OK;
 }
@@ -164,9 +129,8 @@ static int check_count(const char *what, uint32_t given, uint32_t expected, cons
   return LUMEN_OK;
 }
 
-int lumen_check_inputs(const context *context, const lumen_value *inputs, uint32_t count,
+int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t count,
                        bool with_data, lumen_status *status) {
-  const lumen_abi_model *abi = context->model->abi;
   int code = check_count("inputs", count, abi->num_inputs, inputs, status);
   for (uint32_t i = 0; !code && i < count; ++i)
     code = check_input(abi, inputs, i, with_data, status);
@@ -179,7 +143,6 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
   int code = check_count("outputs", count, abi->num_outputs, outputs, status);
   if (code)
     return code;
-  const int64_t *bounds = context->output_bounds;
   for (uint32_t i = 0; i < count; ++i) {
     const lumen_abi_value *info = &abi->outputs[i];
     uint32_t kind = kind_of(info);
@@ -191,8 +154,7 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "output '%s': is a %s, expected a tensor", info->name,
                         kind_name(outputs[i].kind));
-    uint64_t bytes = lumen_tensor_bytes(info->dtype, info->rank, bounds);
-    bounds += info->rank > 0 ? info->rank : 0;
+    uint64_t bytes = context->plan->output_bytes[i];
     const lumen_tensor *tensor = &outputs[i].u.tensor;
     if (!tensor->data || tensor->data == context->handed_out[i])
       continue;

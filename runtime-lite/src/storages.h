@@ -1,0 +1,35 @@
+/* storages.h - where each storage of a model lies in host memory during a run,
+ * and the steps that move it. For drivers whose kernels run on the host. */
+#ifndef LUMEN_STORAGES_H
+#define LUMEN_STORAGES_H
+
+#include "heap.h"
+#include "internal.h"
+
+/* By storage. */
+typedef struct lumen_storages {
+  const lumen_abi_model *abi;
+  char **bases;    /* NULL: not there (yet) */
+  uint64_t *space; /* bytes at the base; UINT64_MAX where nobody counts */
+  uint64_t *used;  /* of a HEAP storage: bytes appended since its ALLOC */
+  bool *moves;     /* its base may change within a run */
+  lumen_heap heap;
+} lumen_storages;
+
+/* For one that is zeroed. False: out of memory; closing is due all the same. */
+bool lumen_storages_open(lumen_storages *storages, const lumen_abi_model *abi);
+void lumen_storages_close(lumen_storages *storages);
+
+/* Forgets what the last run had in the heap. */
+void lumen_storages_reset(lumen_storages *storages);
+
+/* The steps of lumen_abi.h. Out of memory is the only failure. */
+int lumen_storage_alloc(lumen_storages *storages, uint32_t index, uint64_t size,
+                        lumen_status *status);
+void lumen_storage_free(lumen_storages *storages, uint32_t index);
+void lumen_storage_swap(lumen_storages *storages, uint32_t a, uint32_t b);
+void lumen_storage_move(lumen_storages *storages, uint32_t to, uint32_t from);
+int lumen_storage_append(lumen_storages *storages, uint32_t to, const void *bytes, uint64_t size,
+                         lumen_status *status);
+
+#endif

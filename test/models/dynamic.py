@@ -89,8 +89,9 @@ def compile_model(path, artifact, model, args, feed=None):
 
 
 def run_steps(artifact, feeds, carried, args, folder):
-    """Runs the steps in one context; yields the folder of each step's outputs."""
-    command = ["lumen-run", artifact, "--threads", args.threads, "--save-outputs", folder / "out"]
+    """Runs the steps in one context; yields of each the folder of outputs, and the memory."""
+    command = ["lumen-run", artifact, "--threads", args.threads, "--save-outputs", folder / "out",
+               "--memory", "--json"]
     for source, target in carried.items() if len(feeds) > 1 else ():
         command += ["--carry", f"{source}={target}"]
     for index, feed in enumerate(feeds):
@@ -98,9 +99,9 @@ def run_steps(artifact, feeds, carried, args, folder):
         for name, value in feed.items():
             np.save(output_file(folder / f"in{index}", name), value)
         command += ["--inputs", folder / f"in{index}"]
-    run(command, env=dict(os.environ, LUMEN_CPU_LEVEL=args.level))
-    for index in range(len(feeds)):
-        yield folder / "out" / (str(index) if len(feeds) > 1 else "")
+    report = json.loads(run(command, env=dict(os.environ, LUMEN_CPU_LEVEL=args.level)))
+    for index, step in enumerate(report.get("runs", [report])):
+        yield folder / "out" / (str(index) if len(feeds) > 1 else ""), step["memory"]
 
 
 def run_static(path, feeds, model, args, folder):
@@ -132,10 +133,15 @@ def compare(name, model, args, folder):
         folders = run_steps(artifact, feeds, model.carried, args, folder)
 
     row = {"model": name, "level": args.level, "threads": args.threads, "max_abs": 0.0,
-           "max_rel": 0.0, "result": "ok", "steps": len(feeds)}
-    for index, (feed, expected, outputs) in enumerate(zip(feeds, results, folders)):
+           "max_rel": 0.0, "result": "ok", "steps": len(feeds), "arena_to_bound": 1.0}
+    for index, (feed, expected, (outputs, memory)) in enumerate(zip(feeds, results, folders)):
         worst, wrong = compare_step(outputs, expected, args)
-        row.update(max_abs=max(row["max_abs"], worst[0]), max_rel=max(row["max_rel"], worst[1]))
+        # Slots start on multiples of 64 bytes: of tiny arenas that is more than 5%.
+        arena, bound = memory["arena_bytes"], memory["arena_lower_bound_bytes"]
+        if not wrong and arena > 1.05 * bound + 1024:
+            wrong = f"the arena has {arena} bytes, its lower bound is {bound}"
+        row.update(max_abs=max(row["max_abs"], worst[0]), max_rel=max(row["max_rel"], worst[1]),
+                   arena_to_bound=max(row["arena_to_bound"], arena / max(bound, 1)))
         if wrong:
             shapes = ", ".join(f"{key}{list(value.shape)}" for key, value in feed.items())
             print(f"{name}: step {index} ({shapes}): {wrong}")
@@ -181,7 +187,7 @@ def main():
         row = rows[-1]
         print(f"{name:<20} {row['level']:<10} {row['threads']} threads  {row['steps']:>3} steps"
               f"  max abs err {row['max_abs']:.2e}  max rel err {row['max_rel']:.2e}"
-              f"  {row['result']}")
+              f"  arena / bound {row['arena_to_bound']:.3f}  {row['result']}")
     if "LUMEN_RESULTS" in os.environ:
         with open(os.environ["LUMEN_RESULTS"], "a") as results:
             results.write("".join(json.dumps(row) + "\n" for row in rows))

@@ -260,6 +260,26 @@ void printOutput(raw_ostream &out, StringRef name, TensorView tensor) {
   out << '\n';
 }
 
+json::Object memoryJson(const lumen_context_memory_info &memory) {
+  return json::Object{{"arena_bytes", memory.arena_size},
+                      {"arena_lower_bound_bytes", memory.arena_lower_bound},
+                      {"arena_capacity_bytes", memory.arena_capacity},
+                      {"heap_high_water_bytes", memory.heap_high_water},
+                      {"heap_capacity_bytes", memory.heap_capacity},
+                      {"output_capacity_bytes", memory.output_capacity},
+                      {"scratch_bytes", memory.scratch_size},
+                      {"plans", memory.num_plans}};
+}
+
+void printMemory(raw_ostream &out, const lumen_context_memory_info &memory) {
+  out << "memory: arena " << bytesText(memory.arena_size) << " (lower bound "
+      << bytesText(memory.arena_lower_bound) << ", held " << bytesText(memory.arena_capacity)
+      << "), heap at most " << bytesText(memory.heap_high_water) << " (held "
+      << bytesText(memory.heap_capacity) << "), outputs " << bytesText(memory.output_capacity)
+      << ", scratch " << bytesText(memory.scratch_size) << ", " << memory.num_plans
+      << (memory.num_plans == 1 ? " plan\n" : " plans\n");
+}
+
 json::Object comparisonJson(StringRef name, const Comparison &comparison) {
   json::Object result{{"name", name}, {"matches", comparison.matches()}};
   if (!comparison.mismatch.empty()) {

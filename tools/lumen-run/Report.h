@@ -38,6 +38,10 @@ void printDevices(llvm::raw_ostream &out, llvm::ArrayRef<lumen_device_info> devi
 llvm::json::Object outputJson(llvm::StringRef name, TensorView tensor);
 void printOutput(llvm::raw_ostream &out, llvm::StringRef name, TensorView tensor);
 
+// What a context holds after a run.
+llvm::json::Object memoryJson(const lumen_context_memory_info &memory);
+void printMemory(llvm::raw_ostream &out, const lumen_context_memory_info &memory);
+
 llvm::json::Object comparisonJson(llvm::StringRef name, const Comparison &comparison);
 void printComparison(llvm::raw_ostream &out, llvm::StringRef name, const Comparison &comparison);
 

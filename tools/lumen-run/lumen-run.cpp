@@ -82,6 +82,8 @@ struct Options {
                         cl::desc("Time per kernel with its ONNX nodes, mean over the runs of "
                                  "--bench (default 10)"),
                         cl::cat(category)};
+  cl::opt<bool> memory{"memory", cl::desc("What each run needs of memory, and the context holds"),
+                       cl::cat(category)};
   cl::opt<bool> signature{"signature", cl::desc("Print inputs, outputs and what the model needs"),
                           cl::cat(category)};
   cl::opt<bool> devices{"devices", cl::desc("Print the devices that could run it"),
@@ -209,9 +211,13 @@ private:
       if (int code = runOn(folder, saved.str()))
         return code;
       if (count > 1) {
-        runs.push_back(json::Object{
-            {"inputs", folder}, {"ms", milliseconds}, {"outputs", std::move(report["outputs"])}});
-        report.erase("outputs");
+        json::Object run{{"inputs", folder}, {"ms", milliseconds}};
+        for (StringRef part : {"outputs", "memory"})
+          if (json::Value *value = report.get(part)) {
+            run[part] = std::move(*value);
+            report.erase(part);
+          }
+        runs.push_back(std::move(run));
       }
     }
     if (count > 1)
@@ -235,7 +241,7 @@ private:
     if (timeOnce())
       return fail(folder.empty() ? Twine(session.status.message)
                                  : folder + ": " + session.status.message);
-    reportOutputs();
+    reportRun();
     // The next run overwrites what the context owns.
     for (auto [output, input] : carry) {
       TensorView view = viewOf(outputs[output], outputInfos[output].dtype);
@@ -278,7 +284,7 @@ private:
     return Done;
   }
 
-  void reportOutputs() {
+  void reportRun() {
     json::Array array;
     for (uint32_t i = 0; i < numOutputs; ++i) {
       TensorView view = viewOf(outputs[i], outputInfos[i].dtype);
@@ -288,6 +294,14 @@ private:
         printOutput(outs(), outputInfos[i].name, view);
     }
     report["outputs"] = std::move(array);
+    if (!options.memory)
+      return;
+    lumen_context_memory_info info;
+    lumen_context_memory(session.context, &info);
+    if (options.json)
+      report["memory"] = memoryJson(info);
+    else
+      printMemory(outs(), info);
   }
 
   int save(StringRef folder) {

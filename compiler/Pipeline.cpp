@@ -24,8 +24,8 @@ static void buildLumenStage(OpPassManager &pm) {
 
 static void buildGraphStage(OpPassManager &pm) {
   buildGraphPipeline(pm);
-  // Nothing behind this point asks whether a size is known.
-  pm.addPass(createVerifyStaticShapes());
+  // Nothing behind this point asks where a symbol comes from.
+  pm.addPass(createVerifySymbols());
 }
 
 static void buildDispatchStage(OpPassManager &pm) {

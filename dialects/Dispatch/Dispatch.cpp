@@ -162,12 +162,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (sizes != kernel.getSizeNames().size())
     return emitOpError() << "gives " << sizes << " sizes, expected "
                          << kernel.getSizeNames().size();
-  // A kernel names its symbols itself, so types are compared without them.
+  // A kernel names its symbols itself, so types are compared without them; it may
+  // know the number of a size that the schedule has as an expression.
   auto sameTypes = [](TypeRange a, TypeRange b) {
     return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
              auto lhs = cast<RankedTensorType>(std::get<0>(pair));
              auto rhs = cast<RankedTensorType>(std::get<1>(pair));
-             return lhs.getShape() == rhs.getShape() && lhs.getElementType() == rhs.getElementType();
+             return succeeded(verifyCompatibleShape(lhs, rhs)) &&
+                    lhs.getElementType() == rhs.getElementType();
            });
   };
   if (getOuts().empty() && (!sameTypes(getInputs().getTypes(), kernel.getArgumentTypes()) ||

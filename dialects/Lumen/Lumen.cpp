@@ -76,16 +76,16 @@ void LumenDialect::registerAttributes() {
 const FamilyTraits &lumen::traitsOf(Family family) {
   // In the order of the enumeration.
   static constexpr FamilyTraits table[] = {
-      /*Constant*/ {false, OperandReads::Once, true},
-      /*Elementwise*/ {false, OperandReads::Once, true},
-      /*Contraction*/ {true, OperandReads::Many, true},
-      /*Convolution*/ {true, OperandReads::Many, true},
-      /*Window*/ {true, OperandReads::Several, true},
-      /*Reduction*/ {true, OperandReads::Once, false},
-      /*Normalization*/ {true, OperandReads::Once, false},
-      /*Movement*/ {false, OperandReads::Once, true},
-      /*Loops*/ {true, OperandReads::Many, false},
-      /*Control*/ {false, OperandReads::Many, false},
+      /*Constant*/ {false, OperandReads::Once, true, true},
+      /*Elementwise*/ {false, OperandReads::Once, true, true},
+      /*Contraction*/ {true, OperandReads::Many, true, true},
+      /*Convolution*/ {true, OperandReads::Many, true, true},
+      /*Window*/ {true, OperandReads::Several, true, true},
+      /*Reduction*/ {true, OperandReads::Once, true, false},
+      /*Normalization*/ {true, OperandReads::Once, true, false},
+      /*Movement*/ {false, OperandReads::Once, true, true},
+      /*Loops*/ {true, OperandReads::Many, false, false},
+      /*Control*/ {false, OperandReads::Many, false, false},
   };
   static_assert(std::size(table) == static_cast<size_t>(Family::Control) + 1);
   return table[static_cast<size_t>(family)];

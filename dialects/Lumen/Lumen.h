@@ -49,6 +49,8 @@ struct FamilyTraits {
   /// At most one op of a kernel is a root.
   bool isRoot;
   OperandReads reads;
+  /// Elementwise operations on the result may join the kernel.
+  bool takesEpilogue;
   /// Builders write each element of a result once, after everything that they read
   /// at its position, so that a result may lie over an operand of the epilogue.
   bool writesOnce;

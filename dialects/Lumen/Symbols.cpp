@@ -495,6 +495,62 @@ SymExpr SymExpr::substitute(const llvm::StringMap<SymExpr> &values) const {
   return substituteIn(values);
 }
 
+std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name) const {
+  std::set<std::string> own, gone, shared;
+  collectSymbols(own);
+  part.collectSymbols(gone);
+  std::set_intersection(own.begin(), own.end(), gone.begin(), gone.end(),
+                        std::inserter(shared, shared.end()));
+  if (shared.empty())
+    return *this;
+  // Division with remainder; a part that is one factor is found in any place.
+  const auto &[divisor, divisorCoefficient] = part.leadingTerm();
+  SymExpr quotient, remainder, rest = *this;
+  for (int step = 0; step < 64 && rest.valid && !rest.terms.empty(); ++step) {
+    auto [product, coefficient] = rest.leadingTerm();
+    SymExpr term;
+    if (divisorCoefficient != -1 && coefficient % divisorCoefficient == 0 &&
+        std::includes(product.begin(), product.end(), divisor.begin(), divisor.end())) {
+      Product difference;
+      std::set_difference(product.begin(), product.end(), divisor.begin(), divisor.end(),
+                          std::back_inserter(difference));
+      term.terms[difference] = coefficient / divisorCoefficient;
+      quotient = quotient + term;
+      rest = rest - term * part;
+    } else {
+      term.terms[product] = coefficient;
+      remainder = remainder + term;
+      rest = rest - term;
+    }
+  }
+  if (!rest.valid || !rest.terms.empty())
+    return std::nullopt;
+  SymExpr result;
+  for (const auto &[product, coefficient] : remainder.terms) {
+    SymExpr term(coefficient);
+    for (const std::string &text : product) {
+      Factor factor = takeApart(text);
+      if (factor.isSymbol) {
+        if (gone.count(factor.symbol))
+          return std::nullopt;
+        term = term * ofFactor(text);
+        continue;
+      }
+      std::optional<SymExpr> lhs = factor.lhs.inTermsOf(part, name);
+      std::optional<SymExpr> rhs = factor.rhs.inTermsOf(part, name);
+      if (!lhs || !rhs)
+        return std::nullopt;
+      term = term * applyAtom(factor.kind, *lhs, *rhs);
+    }
+    result = result + term;
+  }
+  std::optional<SymExpr> factor = quotient.inTermsOf(part, name);
+  if (!factor)
+    return std::nullopt;
+  result = result + *factor * symbol(name);
+  return result.valid ? std::optional<SymExpr>(result) : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // What is known of an expression
 //===----------------------------------------------------------------------===//

@@ -75,6 +75,10 @@ public:
   /// Replaces the given symbols and normalises.
   SymExpr substitute(const llvm::StringMap<int64_t> &values) const;
   SymExpr substitute(const llvm::StringMap<SymExpr> &values) const;
+  /// The expression over `name` instead of the symbols of `part`, where `name` has
+  /// the value of `part`: 3*a + 3*b + 1 in terms of a + b is 3*name + 1. Nothing
+  /// where those symbols do not vanish.
+  std::optional<SymExpr> inTermsOf(const SymExpr &part, llvm::StringRef name) const;
 
   /// The names of all symbols, each once, sorted.
   void collectSymbols(std::set<std::string> &names) const;

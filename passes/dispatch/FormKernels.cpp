@@ -1,16 +1,19 @@
 //===- FormKernels.cpp - group operations into kernels --------------------===//
 //
 // Groups are trees: every value inside a group has one use, inside the group,
-// so a group computes exactly one value that others read, and placing it where
-// its last operation stood never breaks an order.
+// so only its last operation makes values that others read, and placing it where
+// that stood never breaks an order. A group lies in one block; what it reads from
+// outer blocks it takes as arguments.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/dispatch/KernelSymbols.h"
 #include "passes/dispatch/Passes.h"
+#include "passes/dispatch/ScheduleOrder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,12 +33,12 @@ namespace {
 struct Group {
   SmallVector<Operation *> members; ///< in the order they were added
   Operation *root = nullptr;        ///< null: elementwise only
-  Operation *last = nullptr;        ///< the member whose result leaves the group
+  Operation *last = nullptr;        ///< the member whose results leave the group
 };
 
 /// Recomputed inside every kernel that reads them: they cost less than a load.
 bool isDuplicated(Operation *op) {
-  if (isa<BroadcastOp, IotaOp>(op))
+  if (isa<BroadcastOp, IotaOp, SizesOp>(op))
     return true;
   auto constant = dyn_cast<ConstantOp>(op);
   return constant && isa<SplatElementsAttr>(constant.getValue());
@@ -45,12 +48,14 @@ bool isDuplicated(Operation *op) {
 bool isViewCandidate(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op))
     return llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride > 0; });
-  return isa<ReshapeOp, ConcatOp>(op);
+  return isa<ReshapeOp, ConcatOp, lumen::CastOp>(op);
 }
 
 /// A window reads each element several times; only what is cheaper than a load
 /// from memory may be recomputed there.
 bool isCheap(Operation *op) {
+  if (isa<lumen::CastOp>(op))
+    return true;
   if (auto unary = dyn_cast<UnaryOp>(op))
     return llvm::is_contained({UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu}, unary.getKind());
   if (auto binary = dyn_cast<BinaryOp>(op))
@@ -64,6 +69,11 @@ bool isCheap(Operation *op) {
 Family familyOf(Operation *op) { return cast<LumenOpInterface>(op).getFamily(); }
 
 const FamilyTraits &traitsOf(Operation *op) { return lumen::traitsOf(familyOf(op)); }
+
+bool sameSizes(Value a, Value b) {
+  auto lhs = cast<RankedTensorType>(a.getType()), rhs = cast<RankedTensorType>(b.getType());
+  return lhs.getShape() == rhs.getShape() && lhs.getEncoding() == rhs.getEncoding();
+}
 
 bool readsMemory(Operation *op) { return traitsOf(op).reads == OperandReads::Many; }
 
@@ -98,7 +108,10 @@ public:
 
 private:
   void visit(Operation *op) {
-    if (isa<ConstantOp>(op) || isDuplicated(op) || isViewCandidate(op))
+    if (auto cast = dyn_cast<lumen::CastOp>(op))
+      return joinCast(cast);
+    if (isa<ConstantOp>(op) || isDuplicated(op) || isViewCandidate(op) ||
+        familyOf(op) == Family::Control)
       return;
     Group *group = nullptr;
     if (familyOf(op) == Family::Elementwise)
@@ -111,6 +124,16 @@ private:
     }
     for (Value operand : op->getOperands())
       absorbProducers(operand, op, *group);
+    group->members.push_back(op);
+    group->last = op;
+    groupOf[op] = group;
+  }
+
+  /// What a kernel computes may leave it under other sizes; any other cast is a view.
+  void joinCast(lumen::CastOp op) {
+    Group *group = soleProducer(op.getOperand(), op);
+    if (!group || group->last->getNumResults() != 1)
+      return;
     group->members.push_back(op);
     group->last = op;
     groupOf[op] = group;
@@ -133,9 +156,8 @@ private:
     Group *best = nullptr;
     for (Value operand : op->getOperands()) {
       Group *group = soleProducer(operand, op);
-      if (!group || group == best || !group->root || operand.getType() == Type() ||
-          cast<RankedTensorType>(operand.getType()).getShape() !=
-              cast<RankedTensorType>(op->getResult(0).getType()).getShape())
+      if (!group || group == best || !group->root || !traitsOf(group->root).takesEpilogue ||
+          !sameSizes(operand, op->getResult(0)))
         continue;
       if (!best || best->last->isBeforeInBlock(group->last))
         best = group;
@@ -183,11 +205,33 @@ public:
     }
   }
 
-  void clone(Operation *op, IRMapping &mapping) {
+  /// Notes the sizes of a member and of what is recomputed for it.
+  void collectSizes(Operation *op, KernelSymbols &symbols) {
+    for (Value operand : op->getOperands())
+      if (!inputs.contains(operand) && !members.contains(operand.getDefiningOp()))
+        collectSizes(operand.getDefiningOp(), symbols);
+    for (NamedAttribute attr : op->getAttrs())
+      if (auto expressions = dyn_cast<DimsAttr>(attr.getValue()))
+        symbols.add(expressions);
+    for (Value result : op->getResults())
+      symbols.add(cast<RankedTensorType>(result.getType()));
+    if (auto cast = dyn_cast<lumen::CastOp>(op))
+      symbols.unify(cast.getOperand().getType(), cast.getType());
+  }
+
+  void clone(Operation *op, const KernelSymbols &symbols, IRMapping &mapping) {
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand))
-        clone(operand.getDefiningOp(), mapping);
-    builder.clone(*op, mapping);
+        clone(operand.getDefiningOp(), symbols, mapping);
+    // Equal sizes are one expression inside, so nothing is left to cast.
+    if (auto cast = dyn_cast<lumen::CastOp>(op))
+      return mapping.map(cast.getResult(), mapping.lookup(cast.getOperand()));
+    Operation *copy = builder.clone(*op, mapping);
+    for (NamedAttribute attr : op->getAttrs())
+      if (auto expressions = dyn_cast<DimsAttr>(attr.getValue()))
+        copy->setAttr(attr.getName(), symbols.rewrite(expressions));
+    for (Value result : copy->getResults())
+      result.setType(symbols.rewrite(cast<RankedTensorType>(result.getType())));
   }
 
   llvm::SetVector<Value> inputs;
@@ -209,38 +253,46 @@ struct FormKernelsPass : lumen::impl::FormKernelsBase<FormKernelsPass> {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return signalPassFailure();
-    materializeReturned(main);
+    materialize(main);
 
-    Block &block = main.getBody().front();
-    Grouping grouping(block);
+    ScheduleOrder order(main);
     llvm::StringMap<unsigned> counters;
     OpBuilder moduleBuilder(main);
-    for (auto [last, group] : grouping.byLast()) {
-      std::string stem = stemOf(*group);
-      std::string name = stem + "_" + std::to_string(counters[stem]++);
-      outline(*group, name, moduleBuilder);
+    for (Block *block : order.getBlocks()) {
+      Grouping grouping(*block);
+      for (auto [last, group] : grouping.byLast()) {
+        std::string stem = stemOf(*group);
+        std::string name = stem + "_" + std::to_string(counters[stem]++);
+        outline(*group, name, moduleBuilder);
+      }
     }
-    eraseDead(block);
+    for (Block *block : llvm::reverse(order.getBlocks()))
+      eraseDead(*block);
   }
 
-  /// A duplicated op whose value is returned or viewed must exist in memory:
-  /// give it an elementwise kernel by way of an identity conversion.
-  void materializeReturned(func::FuncOp main) {
-    for (Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
-      if (!isDuplicated(&op) || isa<ConstantOp>(op))
+  /// A duplicated op whose value is returned, viewed or streamed must exist in
+  /// memory: give it an elementwise kernel by way of an identity conversion. That
+  /// of `lumen.sizes` stands at the use, since it means what its symbols are there.
+  void materialize(func::FuncOp main) {
+    ScheduleOrder order(main);
+    DenseMap<std::pair<Operation *, Block *>, Value> copies;
+    for (Operation *user : order.getOperations()) {
+      if (!isViewCandidate(user) && !user->hasTrait<OpTrait::IsTerminator>() && !readsMemory(user))
         continue;
-      auto wantsMemory = [](OpOperand &use) {
-        Operation *user = use.getOwner();
-        return isViewCandidate(user) || user->hasTrait<OpTrait::IsTerminator>() || readsMemory(user);
-      };
-      if (llvm::none_of(op.getResult(0).getUses(), wantsMemory))
-        continue;
-      OpBuilder builder(&op);
-      builder.setInsertionPointAfter(&op);
-      auto copy = ConvertOp::create(builder, op.getLoc(), op.getResult(0).getType(), op.getResult(0));
-      op.getResult(0).replaceUsesWithIf(copy.getResult(), [&](OpOperand &use) {
-        return use.getOwner() != copy && wantsMemory(use);
-      });
+      for (OpOperand &operand : user->getOpOperands()) {
+        Operation *op = operand.get().getDefiningOp();
+        if (!op || !isDuplicated(op) || isa<ConstantOp>(op))
+          continue;
+        bool isAtUse = isa<SizesOp>(op);
+        Value &copy = copies[{op, isAtUse ? user->getBlock() : op->getBlock()}];
+        if (!copy) {
+          OpBuilder builder(user);
+          if (!isAtUse)
+            builder.setInsertionPointAfter(op);
+          copy = ConvertOp::create(builder, op->getLoc(), operand.get().getType(), operand.get());
+        }
+        operand.set(copy);
+      }
     }
   }
 
@@ -255,32 +307,49 @@ struct FormKernelsPass : lumen::impl::FormKernelsBase<FormKernelsPass> {
     KernelBody body(bodyBuilder, group.members);
     for (Operation *member : group.members)
       body.collectInputs(member);
+    KernelSymbols symbols;
+    for (Value input : body.inputs)
+      symbols.add(cast<RankedTensorType>(input.getType()));
+    for (Operation *member : group.members)
+      body.collectSizes(member, symbols);
+    symbols.assign();
 
-    Value result = group.last->getResult(0);
-    auto type = FunctionType::get(&getContext(), llvm::map_to_vector(body.inputs, [](Value v) {
-                                    return v.getType();
-                                  }),
-                                  {result.getType()});
-    auto kernel = KernelOp::create(moduleBuilder, loc, name, type);
+    auto typesOf = [&](ValueRange range) {
+      return llvm::map_to_vector(range, [&](Value value) -> Type {
+        return symbols.rewrite(cast<RankedTensorType>(value.getType()));
+      });
+    };
+    ResultRange results = group.last->getResults();
+    ArrayRef<Value> inputs = body.inputs.getArrayRef();
+    auto kernel = KernelOp::create(
+        moduleBuilder, loc, name,
+        FunctionType::get(&getContext(), typesOf(inputs), typesOf(results)));
     Block &block = kernel.getBody().front();
     bodyBuilder.setInsertionPointToStart(&block);
     IRMapping mapping;
-    mapping.map(ArrayRef<Value>(body.inputs.getArrayRef()), block.getArguments());
+    mapping.map(inputs, block.getArguments());
     for (Operation *member : group.members)
-      body.clone(member, mapping);
-    dispatch::YieldOp::create(bodyBuilder, loc, ValueRange{mapping.lookup(result)});
+      body.clone(member, symbols, mapping);
+    dispatch::YieldOp::create(
+        bodyBuilder, loc, llvm::map_to_vector(results, [&](Value v) { return mapping.lookup(v); }));
 
     OpBuilder builder(group.last);
-    auto launch = LaunchOp::create(builder, loc, TypeRange{result.getType()}, name,
-                                   body.inputs.getArrayRef(), ValueRange{}, Affinity::Any);
-    result.replaceAllUsesWith(launch.getResult(0));
+    DimsAttr sizes;
+    if (!symbols.getNames().empty()) {
+      kernel->setAttr(DispatchDialect::kSizes,
+                      builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(symbols.getNames())));
+      sizes = toAttr(&getContext(), symbols.getValues());
+    }
+    auto launch = LaunchOp::create(builder, loc, results.getTypes(), name, inputs, ValueRange{},
+                                   Affinity::Any, sizes);
+    group.last->replaceAllUsesWith(launch);
     for (Operation *member : llvm::reverse(group.members))
       member->erase();
   }
 
   void eraseDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (op.use_empty() && isa<LumenOpInterface>(op))
+      if (isOpTriviallyDead(&op))
         op.erase();
   }
 };

@@ -18,6 +18,11 @@ def FormKernels : Pass<"form-kernels", "::mlir::ModuleOp"> {
     kernels, with elementwise consumers fused behind them.
 
     Constants that are not splats become arguments of their kernel.
+
+    A kernel names its own symbols, `s0`, `s1`, ...; the launch gives their values in
+    the schedule's. What the kernel sees as a whole only (`past + seq`) is one
+    symbol. The schedule keeps its branches and loops; a group lies in one block and
+    takes what it reads of outer ones as arguments.
   }];
   let dependentDialects = ["::lumen::dispatch::DispatchDialect"];
 }
@@ -31,5 +36,8 @@ def DeduplicateKernels : Pass<"deduplicate-kernels", "::mlir::ModuleOp"> {
 }
 
 def VerifyDispatch : Pass<"verify-dispatch", "::mlir::ModuleOp"> {
-  let summary = "check that only launches and views are left in the schedule";
+  let summary = "check that only launches, views and control are left in the schedule";
+  let description = [{
+    A kernel names no symbols but its own.
+  }];
 }

@@ -152,6 +152,11 @@ def PackWeights : Pass<"pack-weights", "::mlir::ModuleOp"> {
   }];
 }
 
-def VerifyStaticShapes : Pass<"verify-static-shapes", "::mlir::ModuleOp"> {
-  let summary = "check that every size is known";
+def VerifySymbols : Pass<"verify-symbols", "::mlir::ModuleOp"> {
+  let summary = "check that every symbol has a value where it is named";
+  let description = [{
+    A symbol that a type or an expression names is one of the inputs', or an
+    operation before it gives it a value. No symbol is defined twice, so passes
+    may replace one everywhere.
+  }];
 }

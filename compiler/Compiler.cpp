@@ -204,7 +204,9 @@ bool Compilation::link() {
   linkOptions.threads = options.jobs;
   return (options.memoryReport.empty() ||
           writeText(options.memoryReport,
-                    [&](raw_ostream &os) { writeMemoryReport(*module, tables, os); })) &&
+                    [&](raw_ostream &os) {
+                      writeMemoryReport(*module, tables, options.reportDims, os);
+                    })) &&
          check(link::linkModel(tables, objects, weights, linkOptions, outputs));
 }
 

@@ -2,21 +2,18 @@
 
 #include "compiler/Tables.h"
 
-#include "compiler/Diagnostics.h"
+#include "compiler/Schedule.h"
 #include "passes/memory/Weights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
 
-/// Nothing where lumen_abi.h has no name for `type`.
-static std::optional<lumen_abi_dtype> dtypeOf(Type type) {
+std::optional<lumen_abi_dtype> lumen::dtypeOf(Type type) {
   using DType = std::optional<lumen_abi_dtype>;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
@@ -72,12 +69,18 @@ static FailureOr<link::Value> describeValue(func::FuncOp main, RankedTensorType 
   value.dtype = *dtype;
   value.dims.emplace();
   for (int64_t extent : type.getShape())
-    value.dims->push_back({extent, extent, ""});
+    if (ShapedType::isDynamic(extent))
+      value.dims->push_back({});
+    else
+      value.dims->push_back({extent, extent, ""});
   return value;
 }
 
-/// Multiplications and additions of a kernel, for reports.
+/// Multiplications and additions of a kernel, for reports; 0 where only the run
+/// knows its sizes.
 static uint64_t flopsOf(KernelOp kernel) {
+  if (!kernel.getSizeNames().empty())
+    return 0;
   uint64_t flops = 0;
   auto elements = [](Value value) {
     return static_cast<uint64_t>(cast<RankedTensorType>(value.getType()).getNumElements());
@@ -115,8 +118,10 @@ static uint64_t flopsOf(KernelOp kernel) {
 FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
                                                 const Target &target, const KernelCode &code) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
-  auto number = [&](StringRef attr) {
-    return static_cast<uint64_t>(module->getAttrOfType<IntegerAttr>(attr).getInt());
+  // Absent where the runtime packs the arena.
+  auto number = [&](StringRef name) {
+    auto attr = module->getAttrOfType<IntegerAttr>(name);
+    return attr ? static_cast<uint64_t>(attr.getInt()) : 0;
   };
   link::ModelTables tables;
   tables.name = name.str();
@@ -170,48 +175,9 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
     tables.kernels.push_back(std::move(entry));
   }
 
-  // All shapes are static: one storage per region, and per input and output.
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> storageIndex;
-  auto storageOf = [&](BufferOp buffer) {
-    auto region = static_cast<uint32_t>(buffer.getRegion());
-    auto index = static_cast<uint32_t>(buffer.getIndex());
-    auto [at, isNew] = storageIndex.try_emplace({region, index}, tables.storages.size());
-    if (isNew) {
-      lumen_abi_storage storage = {};
-      storage.region = region;
-      storage.index = index;
-      storage.size_expr = LUMEN_ABI_NONE;
-      tables.storages.push_back(storage);
-    }
-    uint64_t &size = tables.storages[at->second].size;
-    size = std::max<uint64_t>(size, buffer.getOffset() + buffer.getSize());
-    return at->second;
-  };
-  DenseMap<Value, uint32_t> bufferIndex;
-  for (Operation &op : main.getBody().front()) {
-    if (auto buffer = dyn_cast<BufferOp>(op)) {
-      bufferIndex[buffer] = tables.buffers.size();
-      tables.buffers.push_back({storageOf(buffer), LUMEN_ABI_NONE,
-                                static_cast<uint64_t>(buffer.getOffset()),
-                                static_cast<uint64_t>(buffer.getSize())});
-    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
-      link::Launch entry;
-      entry.kernel = kernelIndex.lookup(launch.getKernel());
-      entry.affinity = static_cast<lumen_abi_affinity>(launch.getAffinity());
-      entry.firstArg = tables.argBuffers.size();
-      entry.numOutputs = launch.getOuts().size();
-      entry.nodes = describe(launch.getLoc());
-      entry.flops = flopsOf(kernels[entry.kernel]);
-      for (Value value : launch->getOperands()) {
-        uint32_t index = bufferIndex.lookup(value);
-        tables.argBuffers.push_back(index);
-        entry.bytes += tables.buffers[index].size;
-      }
-      tables.launches.push_back(std::move(entry));
-    }
-  }
-  for (lumen_abi_storage &storage : tables.storages)
-    storage.last = tables.launches.empty() ? 0 : tables.launches.size() - 1;
+  ScheduleBuilder(module, main, tables, kernelIndex).build();
+  for (link::Launch &launch : tables.launches)
+    launch.flops = flopsOf(kernels[launch.kernel]);
   return tables;
 }
 

@@ -177,3 +177,30 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("has types that differ from those of ") << getKernelAttr();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// The schedule over buffers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expectSize(Operation *op, StringRef name, StringRef text) {
+  if (!SymExpr::parse(text))
+    return op->emitOpError() << name << " is '" << text << "', expected a size expression";
+  return success();
+}
+
+LogicalResult StorageOp::verify() { return expectSize(*this, "size", getSize()); }
+
+void BufferOp::build(OpBuilder &builder, OperationState &state, Value storage,
+                     const SymExpr &offset, const SymExpr &size) {
+  build(builder, state, BufferType::get(builder.getContext()), storage,
+        builder.getStringAttr(offset.str()), builder.getStringAttr(size.str()), IntegerAttr(),
+        IntegerAttr());
+}
+
+StorageOp BufferOp::getStorageOp() { return getStorage().getDefiningOp<StorageOp>(); }
+
+LogicalResult BufferOp::verify() {
+  if (failed(expectSize(*this, "offset", getOffset())))
+    return failure();
+  return expectSize(*this, "size", getSize());
+}

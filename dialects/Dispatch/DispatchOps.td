@@ -135,16 +135,167 @@ def LaunchOp : DispatchOp<"launch", [AttrSizedOperandSegments,
   }];
 }
 
-def BufferOp : DispatchOp<"buffer", [Pure]> {
-  let summary = "names bytes of a region";
-  let description = [{
-    `offset` and `size` in bytes; `first` and `last` are the launches between
-    which the bytes hold a value, for arena buffers.
+//===----------------------------------------------------------------------===//
+// The schedule over buffers
+//===----------------------------------------------------------------------===//
 
-    Example: `%0 = dispatch.buffer <arena> [0] offset 1024 size 4096 {first = 3 : i64, last = 4 : i64}`
+// Launches, binds, and the begins and ends of branches and loops are numbered in the
+// order of the text, from 0: these are the times of live ranges.
+
+def StorageType : TypeDef<DispatchDialect, "Storage"> {
+  let mnemonic = "storage";
+  let summary = "memory with one base address";
+}
+
+def StorageOp : DispatchOp<"storage", [Pure]> {
+  let summary = "memory with one base address";
+  let description = [{
+    `size` in bytes, an expression over the schedule's symbols. `index` is that of
+    an input or output. `offset`, in bytes, is where memory of the arena or of the
+    weights lies in it, if that is known. `first` and `last` are the times between
+    which the memory of an arena of symbolic sizes holds a value.
+
+    Example:
+    ```mlir
+    %arena = dispatch.storage <arena>[0] size 4096
+    %slot = dispatch.storage <arena>[0] size "1024*batch" {first = 0 : i64, last = 2 : i64}
+    ```
   }];
-  let arguments = (ins RegionAttr:$region, IntAttr:$index, IntAttr:$offset, IntAttr:$size);
+  let arguments = (ins RegionAttr:$region, IntAttr:$index, StrAttr:$size,
+                       DefaultValuedAttr<IntAttr, "0">:$offset,
+                       OptionalAttr<IntAttr>:$first, OptionalAttr<IntAttr>:$last);
+  let results = (outs StorageType:$result);
+  let assemblyFormat = "$region `[` $index `]` `size` custom<Size>($size) attr-dict";
+  let extraClassDeclaration = [{
+    ::lumen::SymExpr getBytes() { return *::lumen::SymExpr::parse(getSize()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def BufferOp : DispatchOp<"buffer", [Pure]> {
+  let summary = "names bytes of a storage";
+  let description = [{
+    `offset` and `size` in bytes, expressions over the schedule's symbols. `first`
+    and `last` are the times between which the bytes of an arena of static sizes
+    hold a value.
+
+    Example: `%0 = dispatch.buffer %arena offset 1024 size 4096 {first = 3 : i64, last = 4 : i64}`
+  }];
+  let arguments = (ins StorageType:$storage, StrAttr:$offset, StrAttr:$size,
+                       OptionalAttr<IntAttr>:$first, OptionalAttr<IntAttr>:$last);
   let results = (outs BufferType:$result);
-  let assemblyFormat = "$region `[` $index `]` `offset` $offset `size` $size attr-dict `:` type($result)";
+  let assemblyFormat = "$storage `offset` custom<Size>($offset) `size` custom<Size>($size) attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$storage, "const ::lumen::SymExpr &":$offset,
+      "const ::lumen::SymExpr &":$size)>];
+  let extraClassDeclaration = [{
+    ::lumen::SymExpr getOffsetBytes() { return *::lumen::SymExpr::parse(getOffset()); }
+    ::lumen::SymExpr getBytes() { return *::lumen::SymExpr::parse(getSize()); }
+    StorageOp getStorageOp();
+  }];
+  let hasVerifier = 1;
+}
+
+def BindOp : DispatchOp<"bind"> {
+  let summary = "gives a symbol the value that lies in a buffer";
+  let description = [{
+    An integer that is not negative, or a boolean.
+
+    Example: `dispatch.bind "found" = %count : i64`
+  }];
+  let arguments = (ins StrAttr:$name, BufferType:$value, TypeAttr:$type);
+  let assemblyFormat = "$name `=` $value attr-dict `:` $type";
+}
+
+def AllocOp : DispatchOp<"alloc"> {
+  let summary = "takes memory for a storage of the heap, or for an output without a bound";
+  let description = [{ Example: `dispatch.alloc %rows` }];
+  let arguments = (ins StorageType:$storage);
+  let assemblyFormat = "$storage attr-dict";
+}
+
+def FreeOp : DispatchOp<"free"> {
+  let summary = "gives the memory of a storage of the heap back";
+  let description = [{ Example: `dispatch.free %rows` }];
+  let arguments = (ins StorageType:$storage);
+  let assemblyFormat = "$storage attr-dict";
+}
+
+def SwapOp : DispatchOp<"swap"> {
+  let summary = "lets two storages change places";
+  let description = [{
+    What one trip of a loop has made is what the next one reads.
+
+    Example: `dispatch.swap %state, %next`
+  }];
+  let arguments = (ins StorageType:$lhs, StorageType:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+}
+
+def MoveOp : DispatchOp<"move"> {
+  let summary = "lets a storage take over the memory of another one";
+  let description = [{
+    Example: `dispatch.move %from to %to`
+  }];
+  let arguments = (ins StorageType:$from, StorageType:$to);
+  let assemblyFormat = "$from `to` $to attr-dict";
+}
+
+def AppendOp : DispatchOp<"append"> {
+  let summary = "adds bytes at the end of a storage that grows";
+  let description = [{ Example: `dispatch.append %part to %all` }];
+  let arguments = (ins BufferType:$part, StorageType:$to);
+  let assemblyFormat = "$part `to` $to attr-dict";
+}
+
+def BranchOp : DispatchOp<"branch", [NoRegionArguments, SingleBlock]> {
+  let summary = "runs one of two regions";
+  let description = [{
+    The second one where `condition` is 0. The regions give `symbols` their values.
+
+    Example:
+    ```mlir
+    dispatch.bind "flag" = %c : i1
+    dispatch.branch "flag" symbols ["n"] {
+      dispatch.launch @map_0(%x) outs(%y) : (!dispatch.buffer, !dispatch.buffer) -> ()
+      dispatch.end sizes ["batch"]
+    } else {
+      dispatch.end sizes [1]
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$condition, StrArrayAttr:$symbols);
+  let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
+  let assemblyFormat = "$condition `symbols` $symbols attr-dict-with-keyword $then_region `else` $else_region";
+}
+
+def RepeatOp : DispatchOp<"repeat", [NoRegionArguments, SingleBlock]> {
+  let summary = "repeats a region";
+  let description = [{
+    While `induction`, from 0, is below `trips` and the symbol `condition` is not 0,
+    each where it is given. `symbols` begin with `init_sizes` and get new values at
+    the region's end.
+
+    Example:
+    ```mlir
+    dispatch.repeat trips "n" induction "i" symbols [] init_sizes [] {
+      dispatch.launch @map_0(%x) outs(%y) : (!dispatch.buffer, !dispatch.buffer) -> ()
+      dispatch.swap %a, %b
+      dispatch.end sizes []
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$trips, OptionalAttr<StrAttr>:$condition,
+                       StrAttr:$induction, StrArrayAttr:$symbols, DimsAttr:$init_sizes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`trips` $trips^)? (`while` $condition^)? `induction` $induction
+    `symbols` $symbols `init_sizes` custom<Sizes>($init_sizes) attr-dict-with-keyword $body
+  }];
+}
+
+def EndOp : DispatchOp<"end", [Terminator, ParentOneOf<["BranchOp", "RepeatOp"]>]> {
+  let summary = "ends a region of branch and repeat";
+  let arguments = (ins DimsAttr:$sizes);
+  let assemblyFormat = "`sizes` custom<Sizes>($sizes) attr-dict";
 }
 #endif

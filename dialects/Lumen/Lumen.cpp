@@ -15,26 +15,41 @@ using namespace lumen;
 #include "dialects/Lumen/LumenAttrs.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// Lists of sizes in the textual form: [4, "seq - 1"]
+// Sizes in the textual form: 4, "seq - 1", and lists of them
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseSizes(OpAsmParser &parser, DimsAttr &attr) {
+ParseResult lumen::parseSize(OpAsmParser &parser, StringAttr &attr) {
+  int64_t constant;
+  OptionalParseResult integer = parser.parseOptionalInteger(constant);
+  if (integer.has_value()) {
+    attr = parser.getBuilder().getStringAttr(SymExpr(constant).str());
+    return *integer;
+  }
+  std::string text;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseString(&text))
+    return failure();
+  std::optional<SymExpr> size = SymExpr::parse(text);
+  if (!size)
+    return parser.emitError(loc, "expected a size expression");
+  attr = parser.getBuilder().getStringAttr(size->str());
+  return success();
+}
+
+void lumen::printSize(OpAsmPrinter &printer, Operation *, StringAttr attr) {
+  if (std::optional<SymExpr> size = SymExpr::parse(attr); size && size->asConstant())
+    printer << *size->asConstant();
+  else
+    printer.printString(attr.getValue());
+}
+
+ParseResult lumen::parseSizes(OpAsmParser &parser, DimsAttr &attr) {
   Sizes sizes;
   auto parseOne = [&]() -> ParseResult {
-    int64_t constant;
-    OptionalParseResult integer = parser.parseOptionalInteger(constant);
-    if (integer.has_value()) {
-      sizes.push_back(constant);
-      return *integer;
-    }
-    std::string text;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseString(&text))
+    StringAttr size;
+    if (parseSize(parser, size))
       return failure();
-    std::optional<SymExpr> size = SymExpr::parse(text);
-    if (!size)
-      return parser.emitError(loc, "expected a size expression");
-    sizes.push_back(*size);
+    sizes.push_back(*SymExpr::parse(size));
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
@@ -43,14 +58,10 @@ static ParseResult parseSizes(OpAsmParser &parser, DimsAttr &attr) {
   return success();
 }
 
-static void printSizes(OpAsmPrinter &printer, Operation *, DimsAttr attr) {
+void lumen::printSizes(OpAsmPrinter &printer, Operation *op, DimsAttr attr) {
   printer << '[';
-  llvm::interleaveComma(toSizes(attr), printer, [&](const SymExpr &size) {
-    if (std::optional<int64_t> constant = size.asConstant())
-      printer << *constant;
-    else
-      printer.printString(size.str());
-  });
+  llvm::interleaveComma(attr.getDims(), printer,
+                        [&](StringAttr size) { printSize(printer, op, size); });
   printer << ']';
 }
 

@@ -67,6 +67,17 @@ const FamilyTraits &traitsOf(Family family);
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Lumen/LumenAttrs.h.inc"
 
+namespace lumen {
+
+/// A size as `custom<Size>` of an assembly format: 4, "seq - 1".
+mlir::ParseResult parseSize(mlir::OpAsmParser &parser, mlir::StringAttr &attr);
+void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::StringAttr attr);
+/// `custom<Sizes>`: [4, "seq - 1"].
+mlir::ParseResult parseSizes(mlir::OpAsmParser &parser, DimsAttr &attr);
+void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *op, DimsAttr attr);
+
+} // namespace lumen
+
 #define GET_OP_CLASSES
 #include "dialects/Lumen/LumenOps.h.inc"
 

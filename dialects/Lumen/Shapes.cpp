@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace lumen;
 
 /// The expression behind a dynamic dimension.
-static SymExpr parseSize(StringRef text) {
+static SymExpr sizeFromText(StringRef text) {
   return SymExpr::parse(text).value_or(SymExpr::invalid());
 }
 
@@ -19,7 +19,7 @@ Sizes lumen::sizesOf(RankedTensorType type) {
     if (!ShapedType::isDynamic(size))
       sizes.push_back(size);
     else
-      sizes.push_back(dims && i < dims.getDims().size() ? parseSize(dims.getDims()[i].getValue())
+      sizes.push_back(dims && i < dims.getDims().size() ? sizeFromText(dims.getDims()[i].getValue())
                                                         : SymExpr::invalid());
   }
   return sizes;
@@ -65,7 +65,7 @@ Sizes lumen::toSizes(ArrayRef<int64_t> constants) {
 Sizes lumen::toSizes(DimsAttr attr) {
   Sizes sizes;
   for (StringAttr dim : attr.getDims())
-    sizes.push_back(parseSize(dim.getValue()));
+    sizes.push_back(sizeFromText(dim.getValue()));
   return sizes;
 }
 

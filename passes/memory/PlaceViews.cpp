@@ -1,5 +1,6 @@
 //===- PlaceViews.cpp - turn reshape, slice and concat into views ---------===//
 
+#include "passes/dispatch/KernelSymbols.h"
 #include "passes/memory/Passes.h"
 #include "passes/memory/Placement.h"
 
@@ -19,17 +20,21 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
     if (!main)
       return signalPassFailure();
     unsigned copies = 0;
-    Placement places(main, [&](OpOperand &operand) {
+    SizeBounds bounds(main);
+    Placement places(main, bounds, [&](OpOperand &operand) {
       return insertCopy(operand, main, "copy_" + std::to_string(copies++));
     });
     SymbolTable symbols(getOperation());
     main.walk([&](LaunchOp launch) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       auto setStrides = [&](Value value, auto set) {
-        auto strides = places[value].strides;
-        if (!isContiguous(cast<RankedTensorType>(value.getType()).getShape(), strides))
-          set(StringAttr::get(&getContext(), DispatchDialect::kStrides),
-              toAttr(&getContext(), toSizes(strides)));
+        Sizes strides = places[value].strides;
+        if (isContiguous(sizesOf(value), strides))
+          return;
+        for (SymExpr &stride : strides)
+          stride = addKernelExpression(kernel, launch, stride);
+        set(StringAttr::get(&getContext(), DispatchDialect::kStrides),
+            toAttr(&getContext(), strides));
       };
       for (auto [i, value] : llvm::enumerate(launch.getInputs()))
         setStrides(value, [&, i = i](StringAttr name, Attribute strides) {
@@ -45,17 +50,29 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
   /// A kernel that yields its argument, launched right before the operand's user.
   Value insertCopy(OpOperand &operand, func::FuncOp main, StringRef name) {
     Operation *user = operand.getOwner();
-    Type type = operand.get().getType();
+    auto type = cast<RankedTensorType>(operand.get().getType());
     Location loc = user->getLoc();
-    if (Operation *producer = operand.get().getDefiningOp(); producer && isa<func::ReturnOp>(user))
+    if (Operation *producer = operand.get().getDefiningOp();
+        producer && user->hasTrait<OpTrait::IsTerminator>())
       loc = producer->getLoc();
     OpBuilder builder(main);
-    auto kernel = KernelOp::create(builder, loc, name, builder.getFunctionType({type}, {type}));
+    KernelSymbols symbols;
+    symbols.add(type);
+    symbols.assign();
+    Type kernelType = symbols.rewrite(type);
+    auto kernel =
+        KernelOp::create(builder, loc, name, builder.getFunctionType({kernelType}, {kernelType}));
     builder.setInsertionPointToEnd(&kernel.getBody().front());
     dispatch::YieldOp::create(builder, loc, ValueRange{kernel.getBody().getArgument(0)});
     builder.setInsertionPoint(user);
+    DimsAttr sizes;
+    if (!symbols.getNames().empty()) {
+      SmallVector<StringRef> names(symbols.getNames().begin(), symbols.getNames().end());
+      kernel->setAttr(DispatchDialect::kSizes, builder.getStrArrayAttr(names));
+      sizes = toAttr(&getContext(), symbols.getValues());
+    }
     auto launch = LaunchOp::create(builder, loc, TypeRange{type}, name, ValueRange{operand.get()},
-                                   ValueRange{}, Affinity::Any);
+                                   ValueRange{}, Affinity::Any, sizes);
     operand.set(launch.getResult(0));
     return launch.getResult(0);
   }

@@ -6,139 +6,261 @@ using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-bool lumen::isContiguous(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
-  int64_t expected = 1;
-  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i >= 0; --i) {
-    // A dimension of 1 is never stepped over, so its stride says nothing.
-    if (shape[i] != 1 && strides[i] != expected)
-      return false;
-    expected *= shape[i];
-  }
-  return true;
-}
-
-std::optional<SmallVector<int64_t>> lumen::reshapeStrides(ArrayRef<int64_t> from,
-                                                          ArrayRef<int64_t> strides,
-                                                          ArrayRef<int64_t> to) {
+std::optional<Sizes> lumen::reshapeStrides(ArrayRef<SymExpr> from, ArrayRef<SymExpr> strides,
+                                           ArrayRef<SymExpr> to) {
   if (isContiguous(from, strides))
     return contiguousStrides(to);
-  // Both shapes are cut into the shortest groups of equal size; a group can be
-  // re-divided only if its dimensions follow each other in memory.
-  SmallVector<int64_t> oldShape, oldStrides, result(to.size(), 1);
-  for (auto [extent, stride] : llvm::zip(from, strides))
-    if (extent != 1) {
-      oldShape.push_back(extent);
-      oldStrides.push_back(stride);
-    }
-  size_t i = 0, j = 0;
-  while (i < oldShape.size() && j < to.size()) {
-    size_t iEnd = i + 1, jEnd = j + 1;
-    int64_t oldSize = oldShape[i], newSize = to[j];
-    while (oldSize != newSize) {
-      if (oldSize < newSize) {
-        if (iEnd == oldShape.size())
-          return std::nullopt;
-        oldSize *= oldShape[iEnd++];
-      } else {
-        if (jEnd == to.size())
-          return std::nullopt;
-        newSize *= to[jEnd++];
-      }
-    }
-    for (size_t k = i; k + 1 < iEnd; ++k)
-      if (oldStrides[k] != oldShape[k + 1] * oldStrides[k + 1])
+  std::optional<SmallVector<DimGroup>> groups = reshapeGroups(from, to);
+  if (!groups)
+    return std::nullopt;
+  Sizes result(to.size(), SymExpr(1));
+  for (const DimGroup &group : *groups) {
+    // A group can be re-divided only if its dimensions follow each other in memory.
+    for (auto [outer, inner] :
+         llvm::zip(ArrayRef(group.from).drop_back(), ArrayRef(group.from).drop_front()))
+      if (strides[outer] != from[inner] * strides[inner])
         return std::nullopt;
-    int64_t stride = oldStrides[iEnd - 1];
-    for (size_t k = jEnd; k-- > j;) {
-      result[k] = stride;
-      stride *= to[k];
+    SymExpr stride = strides[group.from.back()];
+    for (int64_t dim : llvm::reverse(group.to)) {
+      result[dim] = stride;
+      stride *= to[dim];
     }
-    i = iEnd;
-    j = jEnd;
   }
   return result;
 }
 
-Placement::Placement(func::FuncOp main, CopyFn needsCopy) {
+bool Placement::isScanInPlace(LoopOp loop, const SizeBounds &bounds) {
+  if (!loop.getTrips())
+    return false;
+  if (!loop.getConditional())
+    return true;
+  // Space for every trip is wasted where most are never made: exporters write a
+  // limit that means "as long as the condition holds".
+  constexpr int64_t kMostReserved = 1 << 16;
+  SymExpr trips = SymExpr::parse(*loop.getTrips()).value_or(SymExpr::invalid());
+  std::optional<int64_t> constant = trips.asConstant();
+  return constant ? *constant <= kMostReserved : bounds.isEntry(trips);
+}
+
+Placement::Placement(func::FuncOp main, const SizeBounds &bounds, CopyFn needsCopy)
+    : bounds(bounds), needsCopy(needsCopy) {
   Block &block = main.getBody().front();
-  placeConcats(block, needsCopy);
-  placeInOrder(block, needsCopy);
-  placeReturned(cast<func::ReturnOp>(block.getTerminator()), needsCopy);
+  for (BlockArgument argument : block.getArguments())
+    placeAsStorage(argument);
+  placeBlock(block);
+  placeReturned(cast<func::ReturnOp>(block.getTerminator()));
+}
+
+bool Placement::place(Value value, MemoryPlace place) {
+  Value storage = place.storage;
+  bool isNew = places.try_emplace(value, std::move(place)).second;
+  if (isNew)
+    valuesIn[storage].push_back(value);
+  return isNew;
+}
+
+void Placement::placeAsStorage(Value value) {
+  place(value, {value, 0, contiguousStrides(sizesOf(value)), /*fills=*/true});
+}
+
+void Placement::placeBlock(Block &block) {
+  placeConcats(block);
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (isa<SliceOp, ReshapeOp, lumen::CastOp>(op))
+      placeView(op);
+    else if (auto branch = dyn_cast<IfOp>(op))
+      placeIf(branch);
+    else if (auto loop = dyn_cast<LoopOp>(op))
+      placeLoop(loop);
+    else
+      for (Value result : op.getResults())
+        placeAsStorage(result);
+  }
 }
 
 /// Last concat first, so that a concat inside another one knows its place when
 /// its own operands are placed.
-void Placement::placeConcats(Block &block, CopyFn needsCopy) {
+void Placement::placeConcats(Block &block) {
   SmallVector<ConcatOp> concats(block.getOps<ConcatOp>());
   for (ConcatOp concat : llvm::reverse(concats)) {
-    RankedTensorType type = typeOf(concat);
-    auto [it, isRoot] = places.try_emplace(concat.getResult());
-    if (isRoot)
-      it->second = {concat.getResult(), 0, contiguousStrides(type.getShape())};
-    Place target = it->second;
+    placeAsStorage(concat.getResult());
+    MemoryPlace target = places.find(concat.getResult())->second;
+    target.fills = false;
     for (OpOperand &operand : concat->getOpOperands()) {
       Value value = operand.get();
-      bool canMove = isa_and_nonnull<LaunchOp, ConcatOp>(value.getDefiningOp()) && !places.count(value);
+      // What another block makes is there before this one's storage is.
+      Operation *producer = value.getDefiningOp();
+      bool canMove = isa_and_nonnull<LaunchOp, ConcatOp>(producer) &&
+                     producer->getBlock() == &block && !places.count(value);
       if (!canMove)
         value = needsCopy(operand);
-      places[value] = target;
-      target.offset += typeOf(value).getDimSize(concat.getAxis()) * target.strides[concat.getAxis()];
+      place(value, target);
+      target.offset += sizeOf(value, concat.getAxis()) * target.strides[concat.getAxis()];
     }
   }
 }
 
-void Placement::placeInOrder(Block &block, CopyFn needsCopy) {
-  auto placeAsStorage = [&](Value value) {
-    places.try_emplace(value, Place{value, 0, contiguousStrides(typeOf(value).getShape())});
-  };
-  for (BlockArgument argument : block.getArguments())
+void Placement::placeView(Operation &op) {
+  MemoryPlace result = places.find(op.getOperand(0))->second;
+  Sizes from = sizesOf(op.getOperand(0)), to = sizesOf(op.getResult(0));
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    for (auto [offset, step, stride] :
+         llvm::zip(slice.getOffsetSizes(), slice.getStrides(), result.strides)) {
+      result.offset += offset * stride;
+      stride *= SymExpr(step);
+    }
+    result.fills &= from == to && result.offset == SymExpr(0) && isContiguous(to, result.strides);
+  } else if (isa<lumen::CastOp>(op)) {
+    // The same sizes, but strides read best in the names that the type uses.
+    if (isContiguous(from, result.strides))
+      result.strides = contiguousStrides(to);
+  } else {
+    std::optional<Sizes> strides = reshapeStrides(from, result.strides, to);
+    if (!strides) {
+      Value copy = needsCopy(op.getOpOperand(0));
+      placeAsStorage(copy);
+      result = places.find(copy)->second;
+      strides = contiguousStrides(to);
+    }
+    result.strides = *strides;
+  }
+  place(op.getResult(0), std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Storages that are handed on
+//===----------------------------------------------------------------------===//
+
+/// The operation that makes a storage, as its block sees it.
+static Operation *makerOf(Value storage) {
+  if (auto argument = dyn_cast<BlockArgument>(storage))
+    return argument.getOwner()->getParentOp();
+  return storage.getDefiningOp();
+}
+
+static bool isCarried(Value storage) {
+  return isa<BlockArgument>(storage) && isa<LoopOp>(makerOf(storage));
+}
+
+/// True if nothing reads what lies in the operand's storage behind its user, nor
+/// inside it. Another operand of the user gets a copy, since one took the storage.
+bool Placement::diesAt(OpOperand &operand) const {
+  Operation *here = operand.getOwner();
+  for (Value value : valuesIn.find(places.find(operand.get())->second.storage)->second)
+    for (OpOperand &use : value.getUses()) {
+      if (use.getOwner() == here)
+        continue;
+      Operation *user = here->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      if (!user || user == here || !user->isBeforeInBlock(here))
+        return false;
+    }
+  return true;
+}
+
+Value Placement::claim(OpOperand &operand, Block *madeIn, bool ofLoops) {
+  const MemoryPlace &place = places.find(operand.get())->second;
+  Operation *maker = makerOf(place.storage);
+  bool isFresh = maker && maker->getBlock() == madeIn &&
+                 isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && (ofLoops || !isa<LoopOp>(maker));
+  // Parts that a loop appends have a storage that grows.
+  if (auto loop = dyn_cast_or_null<LoopOp>(maker); isFresh && loop && !isCarried(place.storage))
+    isFresh = isScanInPlace(loop, bounds);
+  if (isFresh && place.fills && diesAt(operand) && claimed.insert(place.storage).second)
+    return place.storage;
+  Value copy = needsCopy(operand);
+  placeAsStorage(copy);
+  claimed.insert(copy);
+  return copy;
+}
+
+void Placement::placeIf(IfOp op) {
+  for (Value result : op.getResults())
+    placeAsStorage(result);
+  for (Region *region : {&op.getThenRegion(), &op.getElseRegion()}) {
+    Block &block = region->front();
+    placeBlock(block);
+    for (auto [operand, result] :
+         llvm::zip(block.getTerminator()->getOpOperands(), op.getResults()))
+      yielded[claim(operand, &block, /*ofLoops=*/false)] = result;
+  }
+}
+
+/// The part of a scan output that a trip makes is written where it belongs.
+void Placement::placeScans(LoopOp op) {
+  Block &block = op.getBody().front();
+  unsigned numCarried = op.getNumCarried();
+  for (auto [i, result] : llvm::enumerate(op.getResults().drop_front(numCarried))) {
+    OpOperand &operand = block.getTerminator()->getOpOperand(op.getConditional() + numCarried + i);
+    Sizes part(ArrayRef(sizesOf(result)).drop_front());
+    MemoryPlace target{result, SymExpr::symbol(op.getInduction()) * product(part),
+                       contiguousStrides(part), /*fills=*/false};
+    Operation *producer = operand.get().getDefiningOp();
+    bool canMove = isa_and_nonnull<LaunchOp, ConcatOp>(producer) &&
+                   producer->getBlock() == &block && !places.count(operand.get());
+    place(canMove ? operand.get() : needsCopy(operand), target);
+  }
+}
+
+void Placement::placeLoop(LoopOp op) {
+  Block &block = op.getBody().front();
+  unsigned first = op.getConditional(), numCarried = op.getNumCarried();
+  for (unsigned i = 0; i < numCarried; ++i) {
+    Value argument = block.getArgument(i), result = op.getResult(i);
+    // What no trip changes stays where it is.
+    if (block.getTerminator()->getOperand(first + i) == argument) {
+      MemoryPlace init = places.find(op.getOperand(first + i))->second;
+      place(argument, init);
+      place(result, init);
+      continue;
+    }
+    Value init = claim(op->getOpOperand(first + i), op->getBlock(), /*ofLoops=*/true);
     placeAsStorage(argument);
-  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    if (auto slice = dyn_cast<SliceOp>(op)) {
-      Place place = places.find(slice.getOperand())->second;
-      for (auto [i, stride] : llvm::enumerate(slice.getStrides())) {
-        place.offset += (*slice.getConstantOffsets())[i] * place.strides[i];
-        place.strides[i] *= stride;
-      }
-      places[slice.getResult()] = place;
-    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      auto strides = [&](Value from) {
-        return reshapeStrides(typeOf(from).getShape(), places.find(from)->second.strides,
-                              typeOf(reshape).getShape());
-      };
-      auto result = strides(reshape.getOperand());
-      if (!result) {
-        Value copy = needsCopy(reshape->getOpOperand(0));
-        placeAsStorage(copy);
-        result = strides(copy);
-      }
-      Place place = places.find(reshape.getOperand())->second;
-      place.strides = *result;
-      places[reshape.getResult()] = place;
-    } else {
-      for (Value result : op.getResults())
-        placeAsStorage(result);
-    }
+    carried.push_back({op, i, argument, init, Value()});
+    place(result, {argument, 0, contiguousStrides(sizesOf(result)), true});
   }
+  for (Value result : op.getResults().drop_front(numCarried))
+    placeAsStorage(result);
+  bool inPlace = isScanInPlace(op, bounds);
+  if (inPlace)
+    placeScans(op);
+  placeBlock(block);
+  auto operands = block.getTerminator()->getOpOperands().drop_front(first);
+  for (auto &row : carried) {
+    if (row.loop != op)
+      continue;
+    OpOperand &operand = operands[row.index];
+    const MemoryPlace &place = places.find(operand.get())->second;
+    if (place.storage != row.current || !place.fills)
+      row.next = claim(operand, &block, /*ofLoops=*/true);
+  }
+  // Bytes are appended in one piece.
+  if (!inPlace)
+    for (OpOperand &operand : operands.drop_front(numCarried)) {
+      const MemoryPlace &place = places.find(operand.get())->second;
+      if (!isContiguous(sizesOf(operand.get()), place.strides))
+        placeAsStorage(needsCopy(operand));
+    }
 }
 
-/// A returned value must fill a storage of its own, the caller's buffer.
-void Placement::placeReturned(func::ReturnOp op, CopyFn needsCopy) {
-  llvm::SmallPtrSet<void *, 8> claimed;
+/// A returned value must fill a storage of its own, the caller's buffer, which has
+/// room for the value's upper bound.
+void Placement::placeReturned(func::ReturnOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
-    const Place &place = places.find(operand.get())->second;
-    RankedTensorType type = typeOf(operand.get());
-    Operation *owner = place.storage.getDefiningOp();
-    bool fills = isa_and_nonnull<LaunchOp, ConcatOp>(owner) && place.offset == 0 &&
-                 typeOf(place.storage).getNumElements() == type.getNumElements() &&
-                 isContiguous(type.getShape(), place.strides) &&
-                 claimed.insert(place.storage.getAsOpaquePointer()).second;
-    if (fills)
+    MemoryPlace place = places.find(operand.get())->second;
+    Operation *maker = makerOf(place.storage);
+    bool isFresh = maker && maker->getBlock() == op->getBlock() &&
+                   isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && !isCarried(place.storage);
+    if (auto loop = dyn_cast_or_null<LoopOp>(maker); isFresh && loop)
+      isFresh = isScanInPlace(loop, bounds);
+    auto fillsToBound = [&] {
+      std::optional<SymExpr> bound = bounds.upper(product(sizesOf(operand.get())));
+      return place.offset == SymExpr(0) && bound && *bound == product(sizesOf(place.storage)) &&
+             isContiguous(sizesOf(operand.get()), place.strides);
+    };
+    if (isFresh && (place.fills || fillsToBound()) && claimed.insert(place.storage).second)
       continue;
     Value copy = needsCopy(operand);
-    places[copy] = {copy, 0, contiguousStrides(type.getShape())};
-    claimed.insert(copy.getAsOpaquePointer());
+    placeAsStorage(copy);
+    claimed.insert(copy);
   }
 }

@@ -2,36 +2,48 @@
 //
 // Reshape, slice and concat need no code when their values can be parts of the
 // same memory. This analysis says for each value of the schedule in which
-// storage it lies, where, and with which strides.
+// storage it lies, where, and with which strides; and which storages branches and
+// loops hand on to each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LUMEN_PASSES_MEMORY_PLACEMENT_H
 #define LUMEN_PASSES_MEMORY_PLACEMENT_H
 
 #include "dialects/Dispatch/Dispatch.h"
+#include "passes/memory/SizeBounds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace lumen {
 
-/// A value's place: elements `offset + sum(index * strides)` of a storage.
-struct Place {
+/// Where a value lies: elements `offset + sum(index * strides)` of a storage.
+struct MemoryPlace {
   /// The value that owns the memory: a launch's result, an argument of the
-  /// schedule, a constant, or a concat that others are written into.
+  /// schedule, a constant, a concat that others are written into, a result of a
+  /// branch, an argument of a loop's body, or a scan output.
   mlir::Value storage;
-  int64_t offset = 0; ///< elements
-  llvm::SmallVector<int64_t> strides;
+  SymExpr offset; ///< elements
+  Sizes strides;
+  /// The value is all of the storage, in row-major order.
+  bool fills = false;
 };
 
 /// Strides of `to` such that it addresses the same elements as `from` with
 /// `strides`, in row-major order; nothing where no strides can say that.
-std::optional<llvm::SmallVector<int64_t>> reshapeStrides(llvm::ArrayRef<int64_t> from,
-                                                         llvm::ArrayRef<int64_t> strides,
-                                                         llvm::ArrayRef<int64_t> to);
+std::optional<Sizes> reshapeStrides(llvm::ArrayRef<SymExpr> from, llvm::ArrayRef<SymExpr> strides,
+                                    llvm::ArrayRef<SymExpr> to);
 
-/// Whether a tensor of `shape` with `strides` is contiguous in row-major order.
-bool isContiguous(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
+/// A value that a loop carries from trip to trip, in two storages that take turns.
+struct CarriedValue {
+  LoopOp loop;
+  unsigned index;
+  mlir::Value current; ///< the body's argument; holds the result behind the loop
+  mlir::Value init;    ///< the storage that becomes `current`, on entry
+  mlir::Value next;    ///< what the body makes; null where the value stays as it is
+};
 
 class Placement {
 public:
@@ -39,15 +51,44 @@ public:
   /// is called with the operand that must be copied first, and the analysis
   /// goes on as if it had been: it must return the copy.
   using CopyFn = llvm::function_ref<mlir::Value(mlir::OpOperand &)>;
-  Placement(mlir::func::FuncOp main, CopyFn needsCopy);
+  Placement(mlir::func::FuncOp main, const SizeBounds &bounds, CopyFn needsCopy);
 
-  const Place &operator[](mlir::Value value) const { return places.find(value)->second; }
+  const MemoryPlace &operator[](mlir::Value value) const { return places.find(value)->second; }
+
+  /// Storages of branches to the result of the branch that they become.
+  const llvm::MapVector<mlir::Value, mlir::Value> &getYielded() const { return yielded; }
+  llvm::ArrayRef<CarriedValue> getCarried() const { return carried; }
+
+  /// Whether each trip writes its part of a scan output at its place; else the parts
+  /// are appended to each other.
+  static bool isScanInPlace(LoopOp loop, const SizeBounds &bounds);
 
 private:
-  void placeConcats(mlir::Block &block, CopyFn needsCopy);
-  void placeInOrder(mlir::Block &block, CopyFn needsCopy);
-  void placeReturned(mlir::func::ReturnOp op, CopyFn needsCopy);
-  llvm::DenseMap<mlir::Value, Place> places;
+  void placeBlock(mlir::Block &block);
+  void placeConcats(mlir::Block &block);
+  void placeView(mlir::Operation &op);
+  void placeReshape(mlir::Operation &op);
+  void placeIf(IfOp op);
+  void placeLoop(LoopOp op);
+  void placeScans(LoopOp op);
+  void placeYields(IfOp op, mlir::Region &region);
+  void placeReturned(mlir::func::ReturnOp op);
+
+  void placeAsStorage(mlir::Value value);
+  /// Places a value at its first place; false where it has one already.
+  bool place(mlir::Value value, MemoryPlace place);
+  /// The value's storage, if it may be handed on by the terminator or loop behind
+  /// `operand`: nothing else lies in it or takes it. Else that of a copy.
+  mlir::Value claim(mlir::OpOperand &operand, mlir::Block *madeIn, bool ofLoops);
+  bool diesAt(mlir::OpOperand &operand) const;
+
+  const SizeBounds &bounds;
+  CopyFn needsCopy;
+  llvm::DenseMap<mlir::Value, MemoryPlace> places;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> valuesIn; ///< of each storage
+  llvm::MapVector<mlir::Value, mlir::Value> yielded;
+  llvm::SmallVector<CarriedValue> carried;
+  llvm::DenseSet<mlir::Value> claimed; ///< storages that have been handed on
 };
 
 } // namespace lumen

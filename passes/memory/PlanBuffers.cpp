@@ -2,10 +2,8 @@
 
 #include "passes/memory/OffsetPacking.h"
 #include "passes/memory/Passes.h"
-#include "passes/memory/Placement.h"
+#include "passes/memory/Slots.h"
 #include "passes/memory/Weights.h"
-
-#include "llvm/ADT/MapVector.h"
 
 namespace lumen {
 #define GEN_PASS_DEF_PLANBUFFERS
@@ -25,172 +23,90 @@ constexpr int64_t kAlignment = 64;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Where a storage lives, and when.
-struct Slot {
-  MemoryRegion region = MemoryRegion::Arena;
-  int64_t index = 0;  ///< of an input or output
-  int64_t offset = 0; ///< bytes, in its region
-  LiveRange range = {0, 0, 0};
-  Value reuses; ///< storage whose slot this one takes over (in place)
-};
-
 class Planner {
 public:
   Planner(ModuleOp module, func::FuncOp main)
-      : module(module), main(main), symbols(module), places(main, [](OpOperand &) -> Value {
-          llvm_unreachable("place-views made every view possible");
-        }) {
-    main.walk([&](LaunchOp launch) { launches.push_back(launch); });
-    collectSlots();
-    reuseInPlace();
+      : module(module), main(main), bounds(main),
+        places(
+            main, bounds,
+            [](OpOperand &) -> Value { llvm_unreachable("place-views made every view possible"); }),
+        slots(module, main, bounds, places) {
     packArena();
     placeWeights();
+    nameSymbols();
+    planHeap();
   }
 
   void rewrite();
 
 private:
-  Block &block() { return main.getBody().front(); }
-  Value storageOf(Value value) { return places[value].storage; }
-  Slot &slotOf(Value storage) {
-    Slot *slot = &slots.find(storage)->second;
-    while (slot->reuses)
-      slot = &slots.find(slot->reuses)->second;
-    return *slot;
-  }
-
-  void collectSlots();
-  void reuseInPlace();
-  bool mayReuse(LaunchOp launch, unsigned input, int64_t step);
   void packArena();
   void placeWeights();
-  Value bufferFor(OpBuilder &builder, Value value);
+  void nameSymbols();
+  void planHeap();
+
+  Value storageFor(const Slot &slot);
+  Value storageOf(Value storage) { return storageFor(slots[storage]); }
+  Value bufferFor(Value value);
+  OpBuilder at(Block *block);
+  std::string freshSymbol(StringRef role);
+
+  void rewriteBlock(Block &from, Block &to);
+  void rewriteLaunch(LaunchOp op, OpBuilder &builder);
+  void rewriteSymbol(SymbolOp op, OpBuilder &builder);
+  void rewriteIf(lumen::IfOp op, OpBuilder &builder);
+  void rewriteLoop(lumen::LoopOp op, OpBuilder &builder);
+  void finishLoop(lumen::LoopOp op, OpBuilder &builder, StringRef condition);
+  void keepSignature();
 
   ModuleOp module;
   func::FuncOp main;
-  SymbolTable symbols;
+  SizeBounds bounds;
   Placement places;
-  SmallVector<LaunchOp> launches;
-  llvm::MapVector<Value, Slot> slots; ///< by storage, in order of the schedule
+  Slots slots;
   WeightTable weights;
-  llvm::MapVector<std::tuple<int, int64_t, int64_t, int64_t>, Value> buffers;
+  int64_t arenaSize = 0;
+  bool isStatic = true; ///< offsets in the arena are known
+  llvm::StringSet<> symbolNames;
+
+  /// Slots of the heap, by the operation before or behind which they begin and end.
+  DenseMap<Operation *, SmallVector<const Slot *>> allocBefore, freeAfter;
+
+  // The rewritten schedule: a block's copy, and what is being made at its end.
+  DenseMap<Block *, std::pair<Block *, Operation *>> copies;
+  Operation *lastStorage = nullptr;
+  DenseMap<const Slot *, Value> storageOps;
+  Value arena, weightsStorage;
+  DenseMap<Value, Value> bufferOf;
+  llvm::StringMap<Value> sharedBuffers;
 };
 
-void Planner::collectSlots() {
-  for (BlockArgument argument : block().getArguments()) {
-    Slot &slot = slots[argument];
-    slot.region = MemoryRegion::Input;
-    slot.index = argument.getArgNumber();
-  }
-  auto touch = [&](Value value, int64_t step) {
-    Value storage = storageOf(value);
-    auto [it, inserted] = slots.try_emplace(storage);
-    Slot &slot = it->second;
-    if (inserted) {
-      slot.range = {step, step, *tensorBytes(typeOf(storage)).asConstant()};
-      if (storage.getDefiningOp<ConstantOp>())
-        slot.region = MemoryRegion::Weights;
-    }
-    slot.range.last = step;
-  };
-  for (auto [step, launch] : llvm::enumerate(launches)) {
-    for (Value input : launch.getInputs())
-      touch(input, step);
-    for (Value result : launch.getResults())
-      touch(result, step);
-  }
-  for (OpOperand &operand : block().getTerminator()->getOpOperands()) {
-    Slot &slot = slots[storageOf(operand.get())];
-    slot.region = MemoryRegion::Output;
-    slot.index = operand.getOperandNumber();
-  }
-}
-
-static bool writesOnce(Operation *root) {
-  return !root || traitsOf(cast<LumenOpInterface>(root).getFamily()).writesOnce;
-}
-
-/// True if `kernel` reads its input only at the element that it writes: by
-/// elementwise operations alone, behind the root if there is one. Builders load
-/// what an epilogue reads when they store the result, each element once.
-static bool readsWhereItWrites(KernelOp kernel, unsigned input) {
-  Operation *root = kernel.getRoot();
-  SmallVector<Value> reached = {kernel.getBody().getArgument(input)};
-  for (size_t i = 0; i != reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      if (user->hasTrait<OpTrait::IsTerminator>())
-        continue;
-      auto op = dyn_cast<LumenOpInterface>(user);
-      if (user == root || isa<BroadcastOp>(user) || !op || op.getFamily() != Family::Elementwise)
-        return false;
-      llvm::append_range(reached, user->getResults());
-    }
-  return true;
-}
-
-/// A kernel may write over an operand that dies there.
-bool Planner::mayReuse(LaunchOp launch, unsigned input, int64_t step) {
-  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-  Value operand = launch.getInputs()[input], result = launch.getResult(0);
-  Value from = storageOf(operand), to = storageOf(result);
-  if (!writesOnce(kernel.getRoot()) || from == to || to != result)
-    return false;
-  const Slot &source = slots.find(from)->second, &target = slots.find(to)->second;
-  if (source.region != MemoryRegion::Arena || target.region != MemoryRegion::Arena || target.reuses ||
-      slotOf(from).range.last != step || source.range.size != target.range.size)
-    return false;
-  // Nothing of the storage may be read elsewhere than where it is written: not
-  // through this operand, and not through another view of the same bytes.
-  auto isSafe = [&](unsigned i) {
-    Value value = launch.getInputs()[i];
-    const Place &place = places[value];
-    return place.offset == 0 && isContiguous(typeOf(value).getShape(), place.strides) &&
-           typeOf(value).getShape() == typeOf(result).getShape() &&
-           elementBytes(typeOf(value).getElementType()) ==
-               elementBytes(typeOf(result).getElementType()) &&
-           readsWhereItWrites(kernel, i);
-  };
-  for (unsigned i = 0; i < launch.getInputs().size(); ++i) {
-    Value storage = storageOf(launch.getInputs()[i]);
-    bool isShared = i == input || &slotOf(storage) == &slotOf(from);
-    if (isShared && !isSafe(i))
-      return false;
-  }
-  return true;
-}
-
-void Planner::reuseInPlace() {
-  for (auto [step, launch] : llvm::enumerate(launches)) {
-    if (launch.getNumResults() != 1)
-      continue;
-    for (unsigned i = 0; i < launch.getInputs().size(); ++i) {
-      if (!mayReuse(launch, i, step))
-        continue;
-      Slot &target = slots.find(launch.getResult(0))->second;
-      target.reuses = storageOf(launch.getInputs()[i]);
-      Slot &owner = slotOf(launch.getResult(0));
-      owner.range.last = std::max(owner.range.last, target.range.last);
-      break;
-    }
-  }
-}
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
 
 void Planner::packArena() {
   SmallVector<Slot *> owners;
   std::vector<LiveRange> ranges;
   int64_t unshared = 0;
-  for (auto &[storage, slot] : slots) {
+  for (auto &[storage, slot] : slots.all()) {
     if (slot.region != MemoryRegion::Arena)
       continue;
-    unshared += slot.range.size;
+    std::optional<int64_t> bytes = slot.bound.asConstant();
+    isStatic &= bytes.has_value();
+    unshared += bytes.value_or(0);
     if (slot.reuses)
       continue;
     owners.push_back(&slot);
-    ranges.push_back(slot.range);
+    ranges.push_back({slot.first, slot.last, bytes.value_or(0)});
   }
+  // The runtime packs what depends on the inputs' shapes.
+  if (!isStatic)
+    return;
   Packing packing = packOffsets(ranges, kAlignment);
   for (auto [slot, offset] : llvm::zip(owners, packing.offsets))
     slot->offset = offset;
+  arenaSize = packing.size;
   Builder builder(module.getContext());
   module->setAttr("lumen.arena_size", builder.getI64IntegerAttr(packing.size));
   module->setAttr("lumen.arena_lower_bound", builder.getI64IntegerAttr(peakLiveBytes(ranges)));
@@ -199,74 +115,293 @@ void Planner::packArena() {
 
 void Planner::placeWeights() {
   BlobTable &blobs = module.getContext()->getLoadedDialect<LumenDialect>()->getBlobs();
-  for (auto &[storage, slot] : slots)
+  for (auto &[storage, slot] : slots.all())
     if (slot.region == MemoryRegion::Weights)
       slot.offset = weights.place(storage.getDefiningOp<ConstantOp>().getValue(), blobs);
   module->setAttr("lumen.weights", weights.toAttribute(module.getContext()));
 }
 
-Value Planner::bufferFor(OpBuilder &builder, Value value) {
-  const Place &place = places[value];
-  const Slot &slot = slotOf(place.storage);
-  RankedTensorType type = typeOf(value);
-  int64_t bytes = elementBytes(type.getElementType());
-  int64_t extent = type.getNumElements() == 0 ? 0 : 1;
-  for (auto [size, stride] : llvm::zip(type.getShape(), place.strides))
-    extent += (size - 1) * stride;
-  int64_t size = std::max<int64_t>(extent, 0) * bytes;
-  int64_t offset = slot.offset + place.offset * bytes;
-  Value &buffer = buffers[{static_cast<int>(slot.region), slot.index, offset, size}];
-  // Live ranges are part of the op, so buffers of two values that take turns at
-  // one place stay apart only by `first`.
-  if (slot.region == MemoryRegion::Arena || !buffer) {
-    auto op = BufferOp::create(builder, value.getLoc(), BufferType::get(builder.getContext()),
-                               slot.region, slot.index, offset, size);
-    if (slot.region == MemoryRegion::Arena) {
-      op->setAttr("first", builder.getI64IntegerAttr(slot.range.first));
-      op->setAttr("last", builder.getI64IntegerAttr(slot.range.last));
+/// Collects the names of all symbols, so that new ones differ.
+void Planner::nameSymbols() {
+  std::set<std::string> names;
+  for (Type type : main.getArgumentTypes())
+    for (const SymExpr &size : sizesOf(cast<RankedTensorType>(type)))
+      size.collectSymbols(names);
+  for (const std::string &name : names)
+    symbolNames.insert(name);
+  main.walk([&](Operation *op) {
+    if (auto symbol = dyn_cast<SymbolOp>(op))
+      symbolNames.insert(symbol.getName());
+    else if (auto branch = dyn_cast<lumen::IfOp>(op))
+      symbolNames.insert_range(branch.getSymbols().getAsValueRange<StringAttr>());
+    else if (auto loop = dyn_cast<lumen::LoopOp>(op)) {
+      symbolNames.insert(loop.getInduction());
+      symbolNames.insert_range(loop.getSymbols().getAsValueRange<StringAttr>());
     }
-    buffer = op;
+  });
+}
+
+std::string Planner::freshSymbol(StringRef role) {
+  for (unsigned i = 0;; ++i) {
+    std::string name = (role + "." + Twine(i)).str();
+    if (symbolNames.insert(name).second)
+      return name;
   }
-  return buffer;
+}
+
+/// Memory of the heap is taken before the first writer and given back behind the last
+/// reader, in the block that made the storage.
+void Planner::planHeap() {
+  for (auto &[storage, slot] : slots.all()) {
+    if (!slot.isAllocated() || slot.reuses)
+      continue;
+    Operation *first = nullptr, *last = nullptr;
+    for (Operation *user : slot.users) {
+      user = slot.block->findAncestorOpInBlock(*user);
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+    }
+    // The branches of an `if` bring the memory of its results.
+    if (!storage.getDefiningOp<lumen::IfOp>())
+      allocBefore[first].push_back(&slot);
+    if (slot.region == MemoryRegion::Heap && !slot.isTaken)
+      freeAfter[last].push_back(&slot);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Storages and buffers
+//===----------------------------------------------------------------------===//
+
+/// The end of a block's copy, before what is being made there.
+OpBuilder Planner::at(Block *block) {
+  auto [copy, current] = copies.lookup(block);
+  return current ? OpBuilder(current) : OpBuilder::atBlockEnd(copy);
+}
+
+Value Planner::storageFor(const Slot &slot) {
+  bool isPacked = slot.region == MemoryRegion::Arena && isStatic && !slot.isSwapped;
+  Value &storage = isPacked                               ? arena
+                   : slot.region == MemoryRegion::Weights ? weightsStorage
+                                                          : storageOps[&slot];
+  if (storage)
+    return storage;
+  Block *top = copies.lookup(&main.getBody().front()).first;
+  OpBuilder builder = OpBuilder::atBlockBegin(top);
+  if (lastStorage)
+    builder.setInsertionPointAfter(lastStorage);
+  SymExpr size = isPacked                               ? SymExpr(arenaSize)
+                 : slot.region == MemoryRegion::Weights ? SymExpr(weights.size())
+                 : slot.region == MemoryRegion::Arena   ? slot.bound
+                 : slot.isAllocated() ? slot.bytes
+                                      : bounds.upper(slot.bytes).value_or(slot.bytes);
+  auto op = StorageOp::create(builder, main.getLoc(), StorageType::get(builder.getContext()),
+                              slot.region, slot.index, size.str(), /*offset=*/0,
+                              /*first=*/IntegerAttr(), /*last=*/IntegerAttr());
+  if (slot.region == MemoryRegion::Arena && !isPacked) {
+    if (isStatic)
+      op.setOffset(slot.offset);
+    op.setFirst(slot.first);
+    op.setLast(slot.last);
+  }
+  lastStorage = op;
+  return storage = op;
+}
+
+/// Buffers are named once per value, in the block of its storage, before the first
+/// operation that uses them.
+Value Planner::bufferFor(Value value) {
+  Value &buffer = bufferOf[value];
+  if (buffer)
+    return buffer;
+  const MemoryPlace &place = places[value];
+  const Slot &slot = slots[place.storage];
+  Value storage = storageFor(slot);
+  bool isPacked = storage == arena;
+  SymExpr bytes = elementBytes(typeOf(value).getElementType());
+  Sizes sizes = sizesOf(value);
+  SymExpr size(0);
+  if (llvm::none_of(sizes, [](const SymExpr &s) { return s == SymExpr(0); })) {
+    // From the first element to the last one.
+    SymExpr extent(1);
+    for (auto [dim, stride] : llvm::zip(sizes, place.strides))
+      extent += (dim - SymExpr(1)) * stride;
+    bool isBackwards = extent.asConstant().value_or(0) < 0;
+    size = isContiguous(sizes, place.strides) ? tensorBytes(typeOf(value))
+           : isBackwards                      ? SymExpr(0)
+                                              : extent * bytes;
+  }
+  SymExpr offset = place.offset * bytes;
+  if (isPacked || slot.region == MemoryRegion::Weights)
+    offset += SymExpr(slot.offset);
+  // Inputs and constants are the same everywhere. Live ranges are part of a buffer of
+  // the arena, so buffers of two values that take turns at one place stay apart.
+  bool isReadOnly = slot.region == MemoryRegion::Input || slot.region == MemoryRegion::Weights;
+  Value own, *shared = &own;
+  if (isReadOnly || slot.region == MemoryRegion::Output)
+    shared = &sharedBuffers[std::to_string(static_cast<int>(slot.region)) + ":" +
+                            std::to_string(slot.index) + ":" + offset.str() + ":" + size.str()];
+  if (!*shared) {
+    OpBuilder builder = at(isReadOnly ? &main.getBody().front() : slot.block);
+    auto op = BufferOp::create(builder, value.getLoc(), storage, offset, size);
+    if (isPacked) {
+      op.setFirst(slot.first);
+      op.setLast(slot.last);
+    }
+    *shared = op;
+  }
+  return buffer = *shared;
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule over buffers
+//===----------------------------------------------------------------------===//
+
+void Planner::rewriteLaunch(LaunchOp op, OpBuilder &builder) {
+  auto inputs = llvm::map_to_vector(op.getInputs(), [&](Value v) { return bufferFor(v); });
+  auto outs = llvm::map_to_vector(op.getResults(), [&](Value v) { return bufferFor(v); });
+  LaunchOp::create(builder, op.getLoc(), TypeRange{}, op.getKernel(), inputs, outs,
+                   op.getAffinity(), op.getSizesAttr());
+}
+
+void Planner::rewriteSymbol(SymbolOp op, OpBuilder &builder) {
+  BindOp::create(builder, op.getLoc(), op.getName(), bufferFor(op.getValue()),
+                 typeOf(op.getValue()).getElementType());
+  if (std::optional<StringRef> bound = op.getAtMost())
+    CheckOp::create(builder, op.getLoc(), CheckKind::LessEqual, SymExpr::symbol(op.getName()).str(),
+                    *bound, ("the size '" + op.getName() + "' and its bound").str());
+}
+
+void Planner::rewriteIf(lumen::IfOp op, OpBuilder &builder) {
+  std::string condition = freshSymbol("if");
+  BindOp::create(builder, op.getLoc(), condition, bufferFor(op.getCondition()),
+                 builder.getI1Type());
+  auto branch = BranchOp::create(builder, op.getLoc(), condition, op.getSymbols());
+  copies[op->getBlock()].second = branch;
+  Region *to[] = {&branch.getThenRegion(), &branch.getElseRegion()};
+  for (auto [i, from] : llvm::enumerate(op->getRegions())) {
+    to[i]->emplaceBlock();
+    rewriteBlock(from.front(), to[i]->front());
+    OpBuilder end = OpBuilder::atBlockEnd(&to[i]->front());
+    auto yield = cast<lumen::YieldOp>(from.front().getTerminator());
+    for (auto [value, result] : llvm::zip(yield.getValues(), op.getResults()))
+      if (slots.all().find(places[value].storage)->second.isTaken)
+        MoveOp::create(end, yield.getLoc(), storageOf(places[value].storage),
+                       storageOf(places[result].storage));
+    for (const Slot *slot : freeAfter.lookup(yield))
+      FreeOp::create(end, yield.getLoc(), storageFor(*slot));
+    EndOp::create(end, yield.getLoc(), yield.getSizes());
+  }
+  copies[op->getBlock()].second = nullptr;
+}
+
+void Planner::rewriteLoop(lumen::LoopOp op, OpBuilder &builder) {
+  std::string condition;
+  if (op.getConditional()) {
+    condition = freshSymbol("while");
+    BindOp::create(builder, op.getLoc(), condition, bufferFor(op.getInits().front()),
+                   builder.getI1Type());
+  }
+  auto repeat =
+      RepeatOp::create(builder, op.getLoc(), op.getTripsAttr(),
+                       condition.empty() ? StringAttr() : builder.getStringAttr(condition),
+                       op.getInductionAttr(), op.getSymbols(), op.getInitSizes());
+  copies[op->getBlock()].second = repeat;
+  Block &body = repeat.getBody().emplaceBlock();
+  rewriteBlock(op.getBody().front(), body);
+  OpBuilder end = OpBuilder::atBlockEnd(&body);
+  finishLoop(op, end, condition);
+  copies[op->getBlock()].second = nullptr;
+}
+
+/// What happens at the end of a trip, after all that is read of it was read.
+void Planner::finishLoop(lumen::LoopOp op, OpBuilder &builder, StringRef condition) {
+  auto yield = cast<lumen::YieldOp>(op.getBody().front().getTerminator());
+  if (op.getConditional())
+    BindOp::create(builder, yield.getLoc(), condition, bufferFor(yield.getValues().front()),
+                   builder.getI1Type());
+  unsigned numCarried = op.getNumCarried();
+  for (auto [value, result] :
+       llvm::zip(yield.getValues().drop_front(op.getConditional() + numCarried),
+                 op.getResults().drop_front(numCarried)))
+    if (slots.slotOf(result).isGrown)
+      AppendOp::create(builder, yield.getLoc(), bufferFor(value),
+                       storageOf(places[result].storage));
+  for (const CarriedValue &row : places.getCarried()) {
+    if (row.loop != op || !row.next || &slots[row.next] == &slots[row.current])
+      continue;
+    Value next = storageOf(row.next), current = storageOf(row.current);
+    if (slots[row.current].region == MemoryRegion::Heap)
+      MoveOp::create(builder, yield.getLoc(), next, current);
+    else
+      SwapOp::create(builder, yield.getLoc(), current, next);
+  }
+  for (const Slot *slot : freeAfter.lookup(yield))
+    FreeOp::create(builder, yield.getLoc(), storageFor(*slot));
+  EndOp::create(builder, yield.getLoc(), yield.getSizes());
+}
+
+void Planner::rewriteBlock(Block &from, Block &to) {
+  copies[&from] = {&to, nullptr};
+  for (Operation &op : from.without_terminator()) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&to);
+    for (const Slot *slot : allocBefore.lookup(&op))
+      AllocOp::create(builder, op.getLoc(), storageFor(*slot));
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      rewriteLaunch(launch, builder);
+    else if (auto symbol = dyn_cast<SymbolOp>(op))
+      rewriteSymbol(symbol, builder);
+    else if (auto branch = dyn_cast<lumen::IfOp>(op))
+      rewriteIf(branch, builder);
+    else if (auto loop = dyn_cast<lumen::LoopOp>(op))
+      rewriteLoop(loop, builder);
+    else if (isa<CheckOp>(op))
+      builder.clone(op);
+    for (const Slot *slot : freeAfter.lookup(&op))
+      FreeOp::create(builder, op.getLoc(), storageFor(*slot));
+  }
+}
+
+/// The results' types and names stay as a signature.
+void Planner::keepSignature() {
+  Builder builder(main.getContext());
+  SmallVector<Attribute> types, attrs, resultBounds;
+  for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+    types.push_back(TypeAttr::get(type));
+    auto dictionary = main.getResultAttrDict(i);
+    attrs.push_back(dictionary ? dictionary : builder.getDictionaryAttr({}));
+    SmallVector<Attribute> dims;
+    for (const SymExpr &size : sizesOf(cast<RankedTensorType>(type))) {
+      std::optional<SymExpr> bound = bounds.upper(size);
+      dims.push_back(bound ? Attribute(builder.getStringAttr(bound->str()))
+                           : builder.getUnitAttr());
+    }
+    resultBounds.push_back(builder.getArrayAttr(dims));
+  }
+  main->setAttr("lumen.result_types", builder.getArrayAttr(types));
+  main->setAttr("lumen.result_attrs", builder.getArrayAttr(attrs));
+  bool isDynamic = llvm::any_of(main.getResultTypes(), [](Type type) {
+    return !cast<RankedTensorType>(type).hasStaticShape();
+  });
+  if (isDynamic)
+    main->setAttr("lumen.result_bounds", builder.getArrayAttr(resultBounds));
+  main.removeResAttrsAttr();
 }
 
 void Planner::rewrite() {
-  // Buffers are named once per value, before the first launch that uses them.
-  DenseMap<Value, Value> bufferOf;
-  auto get = [&](OpBuilder &builder, Value value) {
-    Value &buffer = bufferOf[value];
-    if (!buffer)
-      buffer = bufferFor(builder, value);
-    return buffer;
-  };
-  for (LaunchOp launch : launches) {
-    OpBuilder builder(launch);
-    auto inputs = llvm::map_to_vector(launch.getInputs(), [&](Value v) { return get(builder, v); });
-    auto outs = llvm::map_to_vector(launch.getResults(), [&](Value v) { return get(builder, v); });
-    LaunchOp::create(builder, launch.getLoc(), TypeRange{}, launch.getKernel(), inputs, outs,
-                     launch.getAffinity());
-  }
-
-  // The results' types and names stay as a signature.
-  OpBuilder builder(main.getContext());
-  SmallVector<Attribute> resultTypes, resultAttrs;
-  for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
-    resultTypes.push_back(TypeAttr::get(type));
-    auto attrs = main.getResultAttrDict(i);
-    resultAttrs.push_back(attrs ? attrs : builder.getDictionaryAttr({}));
-  }
-  main->setAttr("lumen.result_types", builder.getArrayAttr(resultTypes));
-  main->setAttr("lumen.result_attrs", builder.getArrayAttr(resultAttrs));
-
-  Operation *terminator = block().getTerminator();
-  builder.setInsertionPoint(terminator);
-  func::ReturnOp::create(builder, terminator->getLoc());
-  terminator->erase();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block())))
-    if (isa<LaunchOp>(op) ? op.getNumResults() != 0 : isa<LumenOpInterface>(op))
-      op.erase();
-  main.removeResAttrsAttr();
+  Block &block = main.getBody().front();
+  Block &copy = main.getBody().emplaceBlock();
+  rewriteBlock(block, copy);
+  OpBuilder builder = OpBuilder::atBlockEnd(&copy);
+  func::ReturnOp::create(builder, block.getTerminator()->getLoc());
+  keepSignature();
   main.setFunctionType(builder.getFunctionType(main.getArgumentTypes(), {}));
+  for (BlockArgument argument : block.getArguments())
+    copy.addArgument(argument.getType(), argument.getLoc());
+  block.dropAllReferences();
+  block.erase();
 }
 
 struct PlanBuffersPass : lumen::impl::PlanBuffersBase<PlanBuffersPass> {

@@ -22,7 +22,8 @@ class WeightTable {
 public:
   int64_t place(mlir::TypedAttr value, const BlobTable &blobs);
 
-  int64_t size() const { return end; }
+  /// Bytes of the region.
+  int64_t size() const { return weights.empty() ? 0 : weights.back().offset + weights.back().size; }
 
   /// The table as a module attribute, and back.
   mlir::Attribute toAttribute(mlir::MLIRContext *context) const;

@@ -84,6 +84,9 @@ struct Flags {
                                cl::value_desc("place"), cl::init("embed"), cl::cat(category)};
   cl::opt<std::string> memoryReport{"memory-report", cl::desc("Write the memory plan as JSON"),
                                     cl::value_desc("file"), cl::cat(category)};
+  cl::list<std::string> reportDims{
+      "report-dims", cl::desc("Sizes for which the memory plan is evaluated: batch=1,seq=128"),
+      cl::value_desc("SYMBOL=N"), cl::CommaSeparated, cl::cat(category)};
   cl::opt<std::string> dumpStages{"dump-stages",
                                   cl::desc("Write the module after each stage into this folder"),
                                   cl::value_desc("folder"), cl::cat(category)};
@@ -154,6 +157,16 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
       return usage("--dim " + text + ": '" + size + "' is not a size");
   }
   return true;
+}
+
+bool parseReportDims(const Flags &flags, llvm::StringMap<int64_t> &dims) {
+  for (StringRef text : flags.reportDims) {
+    auto [symbol, size] = text.rsplit('=');
+    if (symbol.empty() || !parseSize(size, dims[symbol]))
+      return usage("--report-dims " + text + ": expected SYMBOL=N");
+  }
+  return flags.reportDims.empty() || !flags.memoryReport.empty() ||
+         usage("--report-dims: expected --memory-report as well");
 }
 
 void printOperators(llvm::raw_ostream &os) {
@@ -243,7 +256,7 @@ int main(int argc, char **argv) {
     return usage("-O" + flags.optLevel + ": expected -O0, -O1, -O2 or -O3"), kUsage;
   if (flags.weights != "embed" && flags.weights != "file")
     return usage("--weights=" + flags.weights + ": expected embed or file"), kUsage;
-  if (!parseShapes(flags, options.import))
+  if (!parseShapes(flags, options.import) || !parseReportDims(flags, options.reportDims))
     return kUsage;
 
   options.input = flags.input;

@@ -12,6 +12,12 @@ using llvm::SmallVector;
 
 namespace {
 
+std::optional<SmallVector<int64_t>> reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
+                                            ArrayRef<int64_t> to) {
+  auto result = reshapeStrides(toSizes(from), toSizes(strides), toSizes(to));
+  return result ? asConstants(*result) : std::nullopt;
+}
+
 std::vector<int64_t> addresses(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   std::vector<int64_t> result = {0};
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -26,15 +32,25 @@ std::vector<int64_t> addresses(ArrayRef<int64_t> shape, ArrayRef<int64_t> stride
 
 TEST(ReshapeStrides, SplitsAndJoinsWhereMemoryAllows) {
   // Channels of a wider tensor: the channel dimension can be split, ...
-  auto split = reshapeStrides({2, 3, 8}, {48, 16, 1}, {2, 3, 2, 4});
+  auto split = reshape({2, 3, 8}, {48, 16, 1}, {2, 3, 2, 4});
   ASSERT_TRUE(split);
   EXPECT_EQ(*split, (SmallVector<int64_t>{48, 16, 4, 1}));
   // ... the outer ones joined, ...
-  auto join = reshapeStrides({2, 3, 8}, {48, 16, 1}, {6, 8});
+  auto join = reshape({2, 3, 8}, {48, 16, 1}, {6, 8});
   ASSERT_TRUE(join);
   EXPECT_EQ(*join, (SmallVector<int64_t>{16, 1}));
   // ... but not joined with the channels.
-  EXPECT_FALSE(reshapeStrides({2, 3, 8}, {48, 16, 1}, {2, 24}));
+  EXPECT_FALSE(reshape({2, 3, 8}, {48, 16, 1}, {2, 24}));
+}
+
+TEST(ReshapeStrides, JoinsAndSplitsSymbols) {
+  SymExpr b = SymExpr::symbol("b"), s = SymExpr::symbol("s");
+  // Columns of a wider tensor of b*s rows.
+  EXPECT_EQ(reshapeStrides({b, s, 4}, {s * 8, 8, 1}, {b * s, 4}), (Sizes{8, 1}));
+  EXPECT_EQ(reshapeStrides({b * s, 4}, {8, 1}, {b, s, 2, 2}), (Sizes{s * 8, 8, 2, 1}));
+  // The rows of another number of columns, or a group that nothing divides.
+  EXPECT_FALSE(reshapeStrides({b, s, 4}, {s * 8, 8, 1}, {b, s * 4}));
+  EXPECT_FALSE(reshapeStrides({b, 4}, {8, 1}, {s, 4}));
 }
 
 TEST(ReshapeStrides, RandomViewsKeepTheirElements) {
@@ -58,7 +74,7 @@ TEST(ReshapeStrides, RandomViewsKeepTheirElements) {
       strides[i] = stride;
       stride *= from[i] + (random() % 3 == 0);
     }
-    auto result = reshapeStrides(from, strides, to);
+    auto result = reshape(from, strides, to);
     if (!result)
       continue;
     ++views;

@@ -141,6 +141,20 @@ TypedAttr ConstantData::toAttr() const {
   return DenseElementsAttr::get(type, ArrayRef<APInt>(integers));
 }
 
+BinaryKind lumen::combinerOf(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return BinaryKind::Add;
+  case ReduceKind::Max:
+    return BinaryKind::Max;
+  case ReduceKind::Min:
+    return BinaryKind::Min;
+  case ReduceKind::Prod:
+    return BinaryKind::Mul;
+  }
+  llvm_unreachable("unknown reduction");
+}
+
 //===----------------------------------------------------------------------===//
 // Scalar functions
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,9 @@ private:
   llvm::SmallVector<Scalar> values;
 };
 
+/// What a reduction combines two elements with.
+BinaryKind combinerOf(ReduceKind kind);
+
 // The scalar functions, rounded to the result's element type. Nothing where the
 // result is not defined (an integer division by zero) or the kind does not take
 // the type.

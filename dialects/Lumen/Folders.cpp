@@ -1,14 +1,15 @@
 //===- Folders.cpp - identities and constant folding ----------------------===//
 //
-// Constants of a few thousand elements fold here, which covers the arithmetic of
+// Sizes fold as constants do, see SizesData.h. Constants of a few thousand elements fold here, which covers the arithmetic of
 // shapes and of per-channel parameters; splats fold at any size. Larger constants
 // are the business of the pass fold-constants.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Lumen/ConstantData.h"
+#include "dialects/Lumen/SizesData.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -90,10 +91,18 @@ foldElementwise(ArrayRef<Attribute> operands, RankedTensorType type,
   return ConstantData(type, std::move(values)).toAttr();
 }
 
-/// Whether the attribute is a constant of which every element is `number`.
-static bool isAll(Attribute attribute, double number) {
+/// Whether every element of an operand, with its constant if it is one, is `number`.
+static bool isAll(Value operand, Attribute attribute, double number) {
   std::optional<ConstantData> data = ConstantData::get(attribute);
+  // Of a dynamic size, a splat is a repeated scalar.
+  if (auto repeated = operand.getDefiningOp<BroadcastOp>(); repeated && !data)
+    data = ConstantData::get(repeated.getOperand());
   return data && data->isAll(number);
+}
+
+/// What constants fold to, or else sizes.
+static OpFoldResult orSizes(OpFoldResult result, Operation *op) {
+  return result ? result : OpFoldResult(foldSizes(op));
 }
 
 /// The constant with another shape, whatever its size; null if it is none.
@@ -148,8 +157,10 @@ OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
       return inner.getOperand();
   }
   Type element = typeOf(getOperand()).getElementType();
-  return foldElementwise(adaptor.getOperand(), typeOf(getResult()),
-                         [&](ArrayRef<Scalar> x) { return evaluateUnary(kind, element, x[0]); });
+  return orSizes(
+      foldElementwise(adaptor.getOperand(), typeOf(getResult()),
+                      [&](ArrayRef<Scalar> x) { return evaluateUnary(kind, element, x[0]); }),
+      *this);
 }
 
 /// The number e for which `x kind e = x`, if there is one.
@@ -186,48 +197,55 @@ static bool isCommutative(BinaryKind kind) {
 OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   BinaryKind kind = getKind();
   if (std::optional<double> identity = rightIdentity(kind)) {
-    if (isAll(adaptor.getRhs(), *identity))
+    if (isAll(getRhs(), adaptor.getRhs(), *identity))
       return getLhs();
-    if (isCommutative(kind) && isAll(adaptor.getLhs(), *identity))
+    if (isCommutative(kind) && isAll(getLhs(), adaptor.getLhs(), *identity))
       return getRhs();
   }
   if (getLhs() == getRhs() && (kind == BinaryKind::Max || kind == BinaryKind::Min ||
                                kind == BinaryKind::And || kind == BinaryKind::Or))
     return getLhs();
   Type element = typeOf(getResult()).getElementType();
-  return foldElementwise(
-      {adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
-      [&](ArrayRef<Scalar> x) { return evaluateBinary(kind, element, x[0], x[1]); });
+  return orSizes(
+      foldElementwise(
+          {adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
+          [&](ArrayRef<Scalar> x) { return evaluateBinary(kind, element, x[0], x[1]); }),
+      *this);
 }
 
 OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   Type element = typeOf(getLhs()).getElementType();
-  return foldElementwise({adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
-                         [&](ArrayRef<Scalar> x) -> std::optional<Scalar> {
-                           return Scalar::ofInteger(
-                               evaluateCompare(getKind(), element, x[0], x[1]));
-                         });
+  return orSizes(foldElementwise({adaptor.getLhs(), adaptor.getRhs()}, typeOf(getResult()),
+                                 [&](ArrayRef<Scalar> x) -> std::optional<Scalar> {
+                                   return Scalar::ofInteger(
+                                       evaluateCompare(getKind(), element, x[0], x[1]));
+                                 }),
+                 *this);
 }
 
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (getOnTrue() == getOnFalse())
     return getOnTrue();
-  if (isAll(adaptor.getCondition(), 1))
+  if (isAll(getCondition(), adaptor.getCondition(), 1))
     return getOnTrue();
-  if (isAll(adaptor.getCondition(), 0))
+  if (isAll(getCondition(), adaptor.getCondition(), 0))
     return getOnFalse();
-  return foldElementwise(
-      {adaptor.getCondition(), adaptor.getOnTrue(), adaptor.getOnFalse()}, typeOf(getResult()),
-      [](ArrayRef<Scalar> x) -> std::optional<Scalar> { return x[0].integer ? x[1] : x[2]; });
+  return orSizes(
+      foldElementwise(
+          {adaptor.getCondition(), adaptor.getOnTrue(), adaptor.getOnFalse()}, typeOf(getResult()),
+          [](ArrayRef<Scalar> x) -> std::optional<Scalar> { return x[0].integer ? x[1] : x[2]; }),
+      *this);
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();
   Type from = typeOf(getOperand()).getElementType(), to = typeOf(getResult()).getElementType();
-  return foldElementwise(
-      adaptor.getOperand(), typeOf(getResult()),
-      [&](ArrayRef<Scalar> x) -> std::optional<Scalar> { return evaluateConvert(from, to, x[0]); });
+  return orSizes(foldElementwise(adaptor.getOperand(), typeOf(getResult()),
+                                 [&](ArrayRef<Scalar> x) -> std::optional<Scalar> {
+                                   return evaluateConvert(from, to, x[0]);
+                                 }),
+                 *this);
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -242,44 +260,27 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
     setDims(dims);
     return getResult();
   }
-  std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
-  if (!data || !mayFold(to, data->isSplat()))
-    return {};
   // A repeated parameter stays small, and what reads it sees that it repeats;
   // only numbers that decide shapes are worth their elements.
-  if (!data->isSplat() && data->isReal() && to.getNumElements() != from.getNumElements())
+  std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
+  if (data && !data->isSplat() && data->isReal() && to.hasStaticShape() &&
+      to.getNumElements() != from.getNumElements())
     return {};
-  SmallVector<int64_t> strides = stridesOf(from.getShape()), steps(to.getRank(), 0);
-  for (auto [i, dim] : llvm::enumerate(getDims()))
-    if (from.getDimSize(i) != 1)
-      steps[dim] = strides[i];
-  return pickStrided(*data, to, steps);
+  return orSizes(moveElements(*this, adaptor.getOperands()), *this);
 }
 
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static BinaryKind combinerOf(ReduceKind kind) {
-  switch (kind) {
-  case ReduceKind::Sum:
-    return BinaryKind::Add;
-  case ReduceKind::Max:
-    return BinaryKind::Max;
-  case ReduceKind::Min:
-    return BinaryKind::Min;
-  case ReduceKind::Prod:
-    return BinaryKind::Mul;
-  }
-  llvm_unreachable("unknown reduction");
-}
-
 OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
   if (getAxes().empty())
     return getOperand();
   RankedTensorType from = typeOf(getOperand()), to = typeOf(getResult());
   std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
-  if (!data || !mayFold(to, /*isSplat=*/false) || !from.hasStaticShape() ||
+  if (!data)
+    return foldSizes(*this);
+  if (!mayFold(to, /*isSplat=*/false) || !from.hasStaticShape() ||
       from.getNumElements() > kMaxFoldElements || from.getNumElements() == 0)
     return {};
   SmallVector<int64_t> strides = stridesOf(from.getShape());
@@ -315,6 +316,133 @@ OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
 // Movement
 //===----------------------------------------------------------------------===//
 
+/// Result dimension `i` walks the operand by `steps[i]` elements.
+static Attribute pickIfConstant(Attribute operand, RankedTensorType to, ArrayRef<int64_t> steps,
+                                int64_t start = 0) {
+  std::optional<ConstantData> data = ConstantData::get(operand);
+  return data && mayFold(to, data->isSplat()) ? pickStrided(*data, to, steps, start) : Attribute();
+}
+
+static Attribute moveBroadcast(BroadcastOp op, ArrayRef<Attribute> operands) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  SmallVector<int64_t> strides = stridesOf(from.getShape()), steps(to.getRank(), 0);
+  for (auto [i, dim] : llvm::enumerate(op.getDims()))
+    if (from.getDimSize(i) != 1)
+      steps[dim] = strides[i];
+  return pickIfConstant(operands[0], to, steps);
+}
+
+static Attribute moveTranspose(TransposeOp op, ArrayRef<Attribute> operands) {
+  SmallVector<int64_t> strides = stridesOf(typeOf(op.getOperand()).getShape()), steps;
+  for (int64_t dim : op.getPerm())
+    steps.push_back(strides[dim]);
+  return pickIfConstant(operands[0], typeOf(op.getResult()), steps);
+}
+
+static Attribute moveSlice(SliceOp op, ArrayRef<Attribute> operands) {
+  std::optional<SmallVector<int64_t>> offsets = op.getConstantOffsets();
+  if (!offsets)
+    return {};
+  SmallVector<int64_t> strides = stridesOf(typeOf(op.getOperand()).getShape());
+  int64_t start = 0;
+  for (auto [i, offset, stride] : llvm::enumerate(*offsets, op.getStrides())) {
+    start += offset * strides[i];
+    strides[i] *= stride;
+  }
+  return pickIfConstant(operands[0], typeOf(op.getResult()), strides, start);
+}
+
+static Attribute moveConcat(ConcatOp op, ArrayRef<Attribute> operands) {
+  RankedTensorType to = typeOf(op.getResult());
+  SmallVector<ConstantData> data;
+  for (Attribute input : operands) {
+    std::optional<ConstantData> constant = ConstantData::get(input);
+    if (!constant || !constant->getType().hasStaticShape())
+      return {};
+    data.push_back(std::move(*constant));
+  }
+  bool isSplat = llvm::all_of(data, [&](const ConstantData &d) {
+    return d.isSplat() && d[0].integer == data.front()[0].integer;
+  });
+  if (!mayFold(to, isSplat))
+    return {};
+  if (isSplat)
+    return ConstantData(to, {data.front()[0]}).toAttr();
+  // One run of each input per position of the dimensions before the axis.
+  int64_t outer = ShapedType::getNumElements(to.getShape().take_front(op.getAxis()));
+  SmallVector<Scalar> values;
+  for (int64_t i = 0; i < outer; ++i)
+    for (const ConstantData &input : data) {
+      int64_t run = input.size() / outer;
+      for (int64_t j = 0; j < run; ++j)
+        values.push_back(input[i * run + j]);
+    }
+  return ConstantData(to, std::move(values)).toAttr();
+}
+
+static Attribute movePad(PadOp op, ArrayRef<Attribute> operands) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  std::optional<ConstantData> data = ConstantData::get(operands[0]);
+  std::optional<ConstantData> value = ConstantData::get(operands[1]);
+  std::optional<SmallVector<int64_t>> low = asConstants(op.getLowSizes());
+  if (op.getKind() != PadKind::Constant || !data || !value || !low || !from.hasStaticShape() ||
+      !mayFold(to, /*isSplat=*/false))
+    return {};
+  SmallVector<int64_t> strides = stridesOf(from.getShape()), steps = stridesOf(to.getShape());
+  SmallVector<Scalar> values;
+  for (int64_t i = 0; i < to.getNumElements(); ++i) {
+    int64_t position = 0, rest = i;
+    bool isInside = true;
+    for (int64_t dim = 0; dim < to.getRank(); ++dim) {
+      int64_t index = rest / steps[dim] - (*low)[dim];
+      rest %= steps[dim];
+      isInside &= index >= 0 && index < from.getDimSize(dim);
+      position += index * strides[dim];
+    }
+    values.push_back(isInside ? (*data)[position] : (*value)[0]);
+  }
+  return ConstantData(to, std::move(values)).toAttr();
+}
+
+static Attribute moveGather(GatherOp op, ArrayRef<Attribute> operands) {
+  RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op.getResult());
+  std::optional<ConstantData> data = ConstantData::get(operands[0]);
+  if (data && data->isSplat() && mayFold(to, true))
+    return ConstantData(to, {(*data)[0]}).toAttr();
+  std::optional<ConstantData> indices = ConstantData::get(operands[1]);
+  if (!data || !indices || !mayFold(to, false))
+    return {};
+  int64_t axis = op.getAxis(), size = from.getDimSize(axis);
+  int64_t outer = ShapedType::getNumElements(from.getShape().take_front(axis));
+  int64_t inner = ShapedType::getNumElements(from.getShape().drop_front(axis + 1));
+  if (size == 0)
+    return {};
+  SmallVector<Scalar> values;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < indices->size(); ++j) {
+      int64_t index = (*indices)[j].integer;
+      index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
+      for (int64_t k = 0; k < inner; ++k)
+        values.push_back((*data)[(i * size + index) * inner + k]);
+    }
+  return ConstantData(to, std::move(values)).toAttr();
+}
+
+Attribute lumen::moveElements(Operation *op, ArrayRef<Attribute> operands) {
+  return llvm::TypeSwitch<Operation *, Attribute>(op)
+      .Case([&](BroadcastOp broadcast) { return moveBroadcast(broadcast, operands); })
+      .Case([&](TransposeOp transpose) { return moveTranspose(transpose, operands); })
+      .Case([&](SliceOp slice) { return moveSlice(slice, operands); })
+      .Case([&](ConcatOp concat) { return moveConcat(concat, operands); })
+      .Case([&](PadOp pad) { return movePad(pad, operands); })
+      .Case([&](GatherOp gather) { return moveGather(gather, operands); })
+      .Case([&](ReshapeOp reshape) {
+        RankedTensorType to = typeOf(reshape.getResult());
+        return to.hasStaticShape() ? retype(operands[0], to) : Attribute();
+      })
+      .Default(Attribute());
+}
+
 /// Whether a permutation keeps the order of all dimensions that are not 1.
 static bool movesOnlyUnits(ArrayRef<int64_t> perm, RankedTensorType from) {
   int64_t last = -1;
@@ -341,14 +469,9 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
     return getResult();
   }
   if (to.hasStaticShape() && movesOnlyUnits(getPerm(), from))
-    return retype(adaptor.getOperand(), to);
-  std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
-  if (!data || !mayFold(to, data->isSplat()))
-    return {};
-  SmallVector<int64_t> strides = stridesOf(from.getShape()), steps;
-  for (int64_t dim : getPerm())
-    steps.push_back(strides[dim]);
-  return pickStrided(*data, to, steps);
+    if (Attribute constant = retype(adaptor.getOperand(), to))
+      return constant;
+  return orSizes(moveElements(*this, adaptor.getOperands()), *this);
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
@@ -360,8 +483,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
     getOperandMutable().assign(inner.getOperand());
     return getResult();
   }
-  RankedTensorType to = typeOf(getResult());
-  return to.hasStaticShape() ? retype(adaptor.getOperand(), to) : Attribute();
+  return orSizes(moveElements(*this, adaptor.getOperands()), *this);
 }
 
 /// A slice that is one run of the operand's bytes, as a part of the same blob.
@@ -387,88 +509,34 @@ static Attribute sliceBlob(lumen::BlobAttr blob, RankedTensorType from, RankedTe
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   RankedTensorType from = typeOf(getOperand()), to = typeOf(getResult());
-  if (from == to && to.hasStaticShape() &&
-      llvm::all_of(llvm::zip(getStrides(), to.getShape()), [](auto pair) {
+  if (from == to && llvm::all_of(llvm::zip(getStrides(), sizesOf(to)), [](auto pair) {
         auto [stride, size] = pair;
-        return stride == 1 || size <= 1;
+        return stride == 1 || size == SymExpr(0) || isOne(size);
       }))
     return getOperand();
+  if (Attribute constant = moveElements(*this, adaptor.getOperands()))
+    return constant;
   std::optional<SmallVector<int64_t>> offsets = getConstantOffsets();
-  std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
-  if (!data) {
-    auto blob = dyn_cast_or_null<lumen::BlobAttr>(adaptor.getOperand());
-    return blob && offsets ? sliceBlob(blob, from, to, *offsets, getStrides()) : Attribute();
-  }
-  if (!offsets || !mayFold(to, data->isSplat()))
-    return {};
-  SmallVector<int64_t> strides = stridesOf(from.getShape());
-  int64_t start = 0;
-  for (auto [i, offset, stride] : llvm::enumerate(*offsets, getStrides())) {
-    start += offset * strides[i];
-    strides[i] *= stride;
-  }
-  return pickStrided(*data, to, strides, start);
+  if (auto blob = dyn_cast_or_null<lumen::BlobAttr>(adaptor.getOperand()); blob && offsets)
+    return sliceBlob(blob, from, to, *offsets, getStrides());
+  return foldSizes(*this);
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   if (getInputs().size() == 1)
     return getInputs().front();
-  RankedTensorType to = typeOf(getResult());
-  SmallVector<ConstantData> data;
-  for (Attribute input : adaptor.getInputs()) {
-    std::optional<ConstantData> constant = ConstantData::get(input);
-    if (!constant || !constant->getType().hasStaticShape())
-      return {};
-    data.push_back(std::move(*constant));
-  }
-  bool isSplat = llvm::all_of(data, [&](const ConstantData &d) {
-    return d.isSplat() && d[0].integer == data.front()[0].integer;
-  });
-  if (!mayFold(to, isSplat))
-    return {};
-  if (isSplat)
-    return ConstantData(to, {data.front()[0]}).toAttr();
-  // One run of each input per position of the dimensions before the axis.
-  int64_t outer = ShapedType::getNumElements(to.getShape().take_front(getAxis()));
-  SmallVector<Scalar> values;
-  for (int64_t i = 0; i < outer; ++i)
-    for (const ConstantData &input : data) {
-      int64_t run = input.size() / outer;
-      for (int64_t j = 0; j < run; ++j)
-        values.push_back(input[i * run + j]);
-    }
-  return ConstantData(to, std::move(values)).toAttr();
+  return orSizes(moveElements(*this, adaptor.getOperands()), *this);
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
   auto isZero = [](const SymExpr &value) { return value == SymExpr(0); };
   if (llvm::all_of(getLowSizes(), isZero) && llvm::all_of(getHighSizes(), isZero))
     return getOperand();
-  return {};
+  return foldSizes(*this);
 }
 
 OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
-  RankedTensorType from = typeOf(getOperand()), to = typeOf(getResult());
-  std::optional<ConstantData> data = ConstantData::get(adaptor.getOperand());
-  if (data && data->isSplat() && mayFold(to, true))
-    return ConstantData(to, {(*data)[0]}).toAttr();
-  std::optional<ConstantData> indices = ConstantData::get(adaptor.getIndices());
-  if (!data || !indices || !mayFold(to, false))
-    return {};
-  int64_t axis = getAxis(), size = from.getDimSize(axis);
-  int64_t outer = ShapedType::getNumElements(from.getShape().take_front(axis));
-  int64_t inner = ShapedType::getNumElements(from.getShape().drop_front(axis + 1));
-  if (size == 0)
-    return {};
-  SmallVector<Scalar> values;
-  for (int64_t i = 0; i < outer; ++i)
-    for (int64_t j = 0; j < indices->size(); ++j) {
-      int64_t index = (*indices)[j].integer;
-      index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
-      for (int64_t k = 0; k < inner; ++k)
-        values.push_back((*data)[(i * size + index) * inner + k]);
-    }
-  return ConstantData(to, std::move(values)).toAttr();
+  return orSizes(moveElements(*this, adaptor.getOperands()), *this);
 }
 
 OpFoldResult SizesOp::fold(FoldAdaptor adaptor) {

@@ -64,7 +64,9 @@ SymExpr applyAtom(AtomKind kind, const SymExpr &a, const SymExpr &b) {
 /// Recursive descent over what `str` prints; depth is bounded.
 class Parser {
 public:
-  explicit Parser(StringRef text) : rest(text) {}
+  /// `make` turns the text and the parts of an atom into an expression.
+  using MakeAtom = llvm::function_ref<SymExpr(StringRef, const Factor &)>;
+  Parser(StringRef text, MakeAtom make) : rest(text), make(make) {}
 
   std::optional<SymExpr> parseAll() {
     std::optional<SymExpr> result = parseSum();
@@ -175,27 +177,56 @@ private:
       std::optional<SymExpr> inner = parseSum();
       return inner && consume(")") ? inner : std::nullopt;
     }
+    StringRef start = rest;
     std::optional<Factor> factor = parseFactor();
     if (!factor)
       return std::nullopt;
     if (factor->isSymbol)
       return SymExpr::symbol(factor->symbol);
-    return applyAtom(factor->kind, factor->lhs, factor->rhs);
+    return make(start.drop_back(rest.size()), *factor);
   }
 
   StringRef rest;
+  MakeAtom make;
   unsigned depth = 0;
 };
 
 } // namespace
 
-/// The parts of a factor's text, which this file has printed itself.
+std::optional<SymExpr> SymExpr::parse(StringRef text) {
+  auto simplify = [](StringRef, const Factor &atom) {
+    return applyAtom(atom.kind, atom.lhs, atom.rhs);
+  };
+  return Parser(text, simplify).parseAll();
+}
+
+namespace lumen {
+/// What the functions of this file see of an expression's insides.
+struct SymFactors {
+  static SymExpr make(std::string text) { return SymExpr::ofFactor(std::move(text)); }
+  static const std::map<std::vector<std::string>, int64_t> &terms(const SymExpr &expr) {
+    return expr.terms;
+  }
+};
+} // namespace lumen
+
+/// The parts of a factor's text. This file has printed it, so the atoms inside are
+/// in normal form already.
 static Factor takeApart(const std::string &text) {
-  std::optional<Factor> factor = Parser(text).parseFactor();
+  auto keep = [](StringRef atom, const Factor &) { return SymFactors::make(atom.str()); };
+  std::optional<Factor> factor = Parser(text, keep).parseFactor();
   return factor ? std::move(*factor) : Factor();
 }
 
-std::optional<SymExpr> SymExpr::parse(StringRef text) { return Parser(text).parseAll(); }
+/// The only factor of an expression that is an atom and nothing else.
+static std::optional<Factor> asAtom(const SymExpr &expr) {
+  const auto &terms = SymFactors::terms(expr);
+  if (!expr.isValid() || terms.size() != 1 || terms.begin()->second != 1 ||
+      terms.begin()->first.size() != 1)
+    return std::nullopt;
+  Factor factor = takeApart(terms.begin()->first.front());
+  return factor.isSymbol ? std::nullopt : std::optional<Factor>(std::move(factor));
+}
 
 //===----------------------------------------------------------------------===//
 // Polynomials
@@ -357,6 +388,18 @@ SymExpr SymExpr::floorDivConstant(const SymExpr &a, int64_t d) {
     return whole + SymExpr(*floorDivide(*constant, d));
   if (d == 1)
     return whole + reduced;
+  // floor((floor(x/e) + c) / d) = floor((x + c*e) / (d*e))
+  int64_t offset = 0, product = 0;
+  SymExpr inner = reduced;
+  if (auto constant = inner.terms.find({}); constant != inner.terms.end()) {
+    offset = constant->second;
+    inner.terms.erase(constant);
+  }
+  if (std::optional<Factor> atom = asAtom(inner); atom && atom->kind == AtomKind::FloorDiv)
+    if (std::optional<int64_t> e = atom->rhs.asConstant();
+        e && *e > 0 && !llvm::MulOverflow(*e, d, product))
+      if (SymExpr sum = atom->lhs + SymExpr(offset) * SymExpr(*e); sum.isValid())
+        return whole + floorDivConstant(sum, product);
   return whole + ofFactor("floordiv(" + reduced.str() + ", " + std::to_string(d) + ")");
 }
 
@@ -395,8 +438,19 @@ SymExpr SymExpr::ceilDiv(const SymExpr &a, const SymExpr &b) {
 SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, bool isMin) {
   if (!a.valid || !b.valid)
     return invalid();
-  if (std::optional<int64_t> difference = (a - b).asConstant())
-    return (*difference < 0) == isMin ? a : b;
+  if ((a - b).isNonNegative())
+    return isMin ? b : a;
+  if ((b - a).isNonNegative())
+    return isMin ? a : b;
+  // min(a, min(a, b)) = min(a, b), and min(a, max(a, b)) = a.
+  for (const SymExpr *expr : {&a, &b}) {
+    const SymExpr &other = expr == &a ? b : a;
+    std::optional<Factor> atom = asAtom(*expr);
+    if (!atom || (atom->kind != AtomKind::Min && atom->kind != AtomKind::Max) ||
+        (atom->lhs != other && atom->rhs != other))
+      continue;
+    return (atom->kind == AtomKind::Min) == isMin ? *expr : other;
+  }
   std::string first = a.str(), second = b.str();
   if (second < first)
     std::swap(first, second);
@@ -417,6 +471,11 @@ SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
       const SymExpr &other = expr == &a ? b : a;
       return *constant == 1 ? other : *expr;
     }
+  // What a size was broadcast to before, it fits again.
+  for (const SymExpr *expr : {&a, &b})
+    if (std::optional<Factor> atom = asAtom(*expr); atom && atom->kind == AtomKind::Broadcast)
+      if (const SymExpr &other = expr == &a ? b : a; atom->lhs == other || atom->rhs == other)
+        return *expr;
   std::string first = a.str(), second = b.str();
   if (second < first)
     std::swap(first, second);
@@ -568,49 +627,137 @@ void SymExpr::collectSymbols(std::set<std::string> &names) const {
     }
 }
 
-/// The lower bound of a factor; nothing where none is found.
-static std::optional<int64_t> factorLowerBound(const std::string &text) {
-  Factor factor = takeApart(text);
-  if (factor.isSymbol)
-    return 0;
-  std::optional<int64_t> a = factor.lhs.lowerBound(), b = factor.rhs.lowerBound();
-  switch (factor.kind) {
-  case AtomKind::FloorDiv: {
-    std::optional<int64_t> divisor = factor.rhs.asConstant();
-    if (a && divisor && *divisor > 0)
-      return floorDivide(*a, *divisor);
-    return a && b && *a >= 0 && *b >= 0 ? std::optional<int64_t>(0) : std::nullopt;
-  }
-  case AtomKind::Max:
-    return a && b ? std::max(*a, *b) : a ? a : b;
-  case AtomKind::Min:
-  case AtomKind::Broadcast:
-    return a && b ? std::optional<int64_t>(std::min(*a, *b)) : std::nullopt;
-  }
-  return std::nullopt;
-}
+namespace {
 
-std::optional<int64_t> SymExpr::lowerBound() const {
-  if (!valid)
-    return std::nullopt;
-  int64_t sum = 0;
-  for (const auto &[product, coefficient] : terms) {
-    int64_t bound = coefficient;
-    if (!product.empty()) {
+/// Looks for a number that an expression is never below.
+class LowerBound {
+public:
+  std::optional<int64_t> of(const SymExpr &expr) {
+    if (!expr.isValid())
+      return std::nullopt;
+    if (std::optional<int64_t> bound = ofTerms(expr))
+      return bound;
+    return depth < kMaxDepth ? ofBounds(expr) : std::nullopt;
+  }
+
+private:
+  using Bound = std::optional<int64_t>;
+  /// Each step may replace an atom in two ways.
+  static constexpr unsigned kMaxDepth = 4;
+
+  /// The sum of the terms' own bounds.
+  Bound ofTerms(const SymExpr &expr) {
+    int64_t sum = 0;
+    for (const auto &[product, coefficient] : SymFactors::terms(expr)) {
+      int64_t bound = coefficient;
       // Where a factor may be negative, nothing is known of the product.
-      if (coefficient < 0)
+      if (!product.empty() && coefficient < 0)
         return std::nullopt;
       for (const std::string &text : product) {
-        std::optional<int64_t> factor = factorLowerBound(text);
+        Bound factor = ofFactor(text);
+        if (factor && *factor < 0 && product.size() == 1) {
+          if (llvm::MulOverflow(bound, *factor, bound))
+            return std::nullopt;
+          continue;
+        }
         if (!factor || *factor < 0 || llvm::MulOverflow(bound, *factor, bound))
-          return product.size() == 1 && factor && coefficient == 1 ? factor : std::nullopt;
+          return std::nullopt;
       }
+      if (llvm::AddOverflow(sum, bound, sum))
+        return std::nullopt;
     }
-    if (llvm::AddOverflow(sum, bound, sum))
-      return std::nullopt;
+    return sum;
   }
-  return sum;
-}
+
+  Bound ofFactor(const std::string &text) {
+    Factor factor = takeApart(text);
+    if (factor.isSymbol)
+      return 0;
+    Bound a = of(factor.lhs), b = of(factor.rhs);
+    switch (factor.kind) {
+    case AtomKind::FloorDiv: {
+      std::optional<int64_t> divisor = factor.rhs.asConstant();
+      if (a && divisor && *divisor > 0)
+        return floorDivide(*a, *divisor);
+      return a && b && *a >= 0 && *b >= 0 ? Bound(0) : std::nullopt;
+    }
+    case AtomKind::Max:
+      return a && b ? std::max(*a, *b) : a ? a : b;
+    case AtomKind::Min:
+    case AtomKind::Broadcast:
+      return a && b ? Bound(std::min(*a, *b)) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Puts bounds of an atom in its place, so that terms may cancel: in
+  /// n - min(n, m) the minimum is at most n.
+  Bound ofBounds(const SymExpr &expr) {
+    for (const auto &[product, coefficient] : SymFactors::terms(expr)) {
+      SymExpr factor(coefficient), rest = expr;
+      std::optional<Factor> atom;
+      bool isScaled = true; // by what is never negative
+      for (const std::string &text : product) {
+        Factor next = takeApart(text);
+        if (!atom && !next.isSymbol) {
+          atom = std::move(next);
+          continue;
+        }
+        factor *= SymFactors::make(text);
+        Bound bound = ofFactor(text);
+        isScaled &= bound && *bound >= 0;
+      }
+      if (!atom || !isScaled)
+        continue;
+      SymExpr term(coefficient);
+      for (const std::string &text : product)
+        term *= SymFactors::make(text);
+      rest -= term;
+      ++depth;
+      Bound bound = ofAtom(rest, factor, *atom, coefficient < 0);
+      --depth;
+      if (bound)
+        return bound;
+    }
+    return std::nullopt;
+  }
+
+  /// The bound of `rest + factor * atom`, where the factor is of one sign.
+  Bound ofAtom(const SymExpr &rest, const SymExpr &factor, const Factor &atom, bool isNegative) {
+    auto with = [&](const SymExpr &value) { return of(rest + factor * value); };
+    switch (atom.kind) {
+    case AtomKind::FloorDiv: {
+      std::optional<int64_t> divisor = atom.rhs.asConstant();
+      if (!divisor || *divisor < 1)
+        return std::nullopt;
+      // floor(a/d) is at most a/d, and at least (a - d + 1)/d.
+      SymExpr scaled = SymExpr::floorDiv(factor, *divisor);
+      if (scaled * SymExpr(*divisor) == factor)
+        return of(rest + scaled * (isNegative ? atom.lhs : atom.lhs - SymExpr(*divisor - 1)));
+      return isNegative && of(atom.lhs).value_or(-1) >= 0 ? with(atom.lhs) : std::nullopt;
+    }
+    case AtomKind::Min:
+    case AtomKind::Max: {
+      Bound a = with(atom.lhs), b = with(atom.rhs);
+      // Any of the two bounds the atom from one side, both only from the other.
+      if ((atom.kind == AtomKind::Min) == isNegative)
+        return a && b ? std::max(*a, *b) : a ? a : b;
+      return a && b ? Bound(std::min(*a, *b)) : std::nullopt;
+    }
+    case AtomKind::Broadcast: {
+      Bound a = with(atom.lhs), b = with(atom.rhs);
+      return a && b ? Bound(std::min(*a, *b)) : std::nullopt;
+    }
+    }
+    return std::nullopt;
+  }
+
+  unsigned depth = 0;
+};
+
+} // namespace
+
+std::optional<int64_t> SymExpr::lowerBound() const { return LowerBound().of(*this); }
 
 int64_t SymExpr::knownDivisor() const {
   int64_t divisor = 0;

@@ -52,6 +52,7 @@ public:
   /// Exact quotients are polynomials again; others become atoms.
   static SymExpr floorDiv(const SymExpr &a, const SymExpr &b);
   static SymExpr ceilDiv(const SymExpr &a, const SymExpr &b);
+  /// Where symbols are sizes, so never below 0, the smaller one is often known.
   static SymExpr min(const SymExpr &a, const SymExpr &b);
   static SymExpr max(const SymExpr &a, const SymExpr &b);
   /// The size that two dimensions broadcast to, given that they do: b where a is 1,
@@ -86,6 +87,11 @@ public:
   /// so never below 0; nothing where none is found.
   std::optional<int64_t> lowerBound() const;
   bool isNonNegative() const { return lowerBound().value_or(-1) >= 0; }
+  bool isPositive() const { return lowerBound().value_or(-1) > 0; }
+  /// Whether the two have no value in common.
+  static bool differ(const SymExpr &a, const SymExpr &b) {
+    return (a - b).isPositive() || (b - a).isPositive();
+  }
   /// The largest number that is known to divide the value; 0 for the constant 0.
   int64_t knownDivisor() const;
 
@@ -97,6 +103,7 @@ public:
   std::string str() const;
 
 private:
+  friend struct SymFactors;
   /// Factors (symbol names and printed atoms, sorted, repeated for powers) to
   /// a coefficient that is never zero. The empty product is the constant.
   using Product = std::vector<std::string>;

@@ -54,8 +54,46 @@ TEST(SymExpr, NoticesOverflow) {
 
 TEST(SymExpr, NeedsEverySymbol) {
   EXPECT_EQ((sym("a") * sym("b")).evaluate({{"a", 2}}), std::nullopt);
-  EXPECT_EQ((sym("a") * sym("b")).substitute({{"a", 2}}), sym("b") * 2);
+  EXPECT_EQ((sym("a") * sym("b")).substitute(llvm::StringMap<int64_t>{{"a", 2}}), sym("b") * 2);
 }
+
+/// Computes the operations that an expression is lowered to.
+class EvaluatingSink : public lumen::SymSink {
+public:
+  explicit EvaluatingSink(const llvm::StringMap<int64_t> &values) : values(values) {}
+
+  unsigned constant(int64_t value) override { return push(value); }
+  unsigned symbol(llvm::StringRef name) override { return push(values.lookup(name)); }
+  unsigned apply(lumen::SymOp op, unsigned i, unsigned j) override {
+    int64_t a = numbers[i], b = numbers[j];
+    switch (op) {
+    case lumen::SymOp::Add:
+      return push(a + b);
+    case lumen::SymOp::Sub:
+      return push(a - b);
+    case lumen::SymOp::Mul:
+      return push(a * b);
+    case lumen::SymOp::FloorDiv:
+      return push((a - ((a % b) + b) % b) / b);
+    case lumen::SymOp::Min:
+      return push(std::min(a, b));
+    case lumen::SymOp::Max:
+      return push(std::max(a, b));
+    case lumen::SymOp::Broadcast:
+      return push(a == 1 ? b : a);
+    }
+    return push(0);
+  }
+
+  std::vector<int64_t> numbers;
+
+private:
+  unsigned push(int64_t value) {
+    numbers.push_back(value);
+    return numbers.size() - 1;
+  }
+  const llvm::StringMap<int64_t> &values;
+};
 
 /// An expression and, beside it, its value by plain arithmetic.
 struct Pair {
@@ -67,7 +105,7 @@ class Generator {
 public:
   explicit Generator(unsigned seed) : random(seed) {
     for (const char *name : {"a", "b", "c.d", "n m"})
-      values[name] = int64_t(random() % 19) - 6;
+      values[name] = int64_t(random() % 13); // sizes are never negative
   }
 
   Pair make(int depth) {
@@ -114,7 +152,7 @@ public:
 };
 
 TEST(SymExpr, AgreesWithPlainArithmetic) {
-  int compared = 0;
+  int compared = 0, bounded = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Generator generator(seed);
     Pair pair = generator.make(4);
@@ -131,8 +169,69 @@ TEST(SymExpr, AgreesWithPlainArithmetic) {
     if (rest.isValid()) {
       ASSERT_EQ(rest.evaluate(generator.values), pair.value) << text << " becomes " << rest.str();
     }
+    if (std::optional<int64_t> bound = pair.expr.lowerBound()) {
+      ++bounded;
+      ASSERT_LE(*bound, *pair.value) << text;
+    }
+    if (int64_t divisor = pair.expr.knownDivisor()) {
+      ASSERT_EQ(*pair.value % divisor, 0) << text;
+    } else {
+      ASSERT_EQ(*pair.value, 0) << text;
+    }
+    // Symbols in the place of symbols.
+    llvm::StringMap<SymExpr> shifted{{"a", sym("b") + 2}, {"b", sym("a") * 2}};
+    llvm::StringMap<int64_t> moved = generator.values;
+    moved["a"] = generator.values["b"] + 2;
+    moved["b"] = generator.values["a"] * 2;
+    SymExpr other = pair.expr.substitute(shifted);
+    std::optional<int64_t> expected = pair.expr.evaluate(moved);
+    if (other.isValid() && expected) {
+      ASSERT_EQ(other.evaluate(generator.values), expected) << text << " becomes " << other.str();
+    }
+    EvaluatingSink sink(generator.values);
+    unsigned lowered = pair.expr.lower(sink);
+    ASSERT_EQ(sink.numbers[lowered], pair.value) << text;
   }
   EXPECT_GT(compared, 3000);
+  EXPECT_GT(bounded, 1000);
+}
+
+TEST(SymExpr, KnowsWhatIsNeverNegative) {
+  SymExpr n = sym("n"), m = sym("m");
+  auto half = SymExpr::floorDiv(n, 2);
+  EXPECT_EQ((n - SymExpr::min(n, m)).lowerBound(), 0);
+  EXPECT_EQ((SymExpr::max(n, m) - m + 3).lowerBound(), 3);
+  EXPECT_EQ((n - half * 2).lowerBound(), 0);
+  EXPECT_EQ((n - half).lowerBound(), 0);
+  EXPECT_EQ((SymExpr::ceilDiv(n, 4) * 4 - n).lowerBound(), 0);
+  EXPECT_EQ((n - m).lowerBound(), std::nullopt);
+  EXPECT_EQ(SymExpr::max(n, 0), n);
+  EXPECT_EQ(SymExpr::min(n + m, n), n);
+  EXPECT_EQ(SymExpr::max(n, SymExpr::max(n, m)), SymExpr::max(n, m));
+  EXPECT_EQ(SymExpr::min(n, SymExpr::max(n, m)), n);
+  EXPECT_TRUE(SymExpr::differ(n, -1));
+  EXPECT_TRUE(SymExpr::differ(n, n + 1));
+  EXPECT_FALSE(SymExpr::differ(n, m));
+}
+
+TEST(SymExpr, FloorsOfFloorsAreOne) {
+  SymExpr n = sym("n");
+  auto half = [](const SymExpr &x) { return SymExpr::floorDiv(x + 1, 2); };
+  EXPECT_EQ(half(half(n)), SymExpr::floorDiv(n + 3, 4));
+  EXPECT_EQ(SymExpr::floorDiv(SymExpr::floorDiv(n, 3), 5), SymExpr::floorDiv(n, 15));
+}
+
+TEST(SymExpr, BroadcastsToTheOtherOfOne) {
+  SymExpr n = sym("n"), m = sym("m"), both = SymExpr::broadcast(n, m);
+  EXPECT_EQ(SymExpr::broadcast(n, 1), n);
+  EXPECT_EQ(SymExpr::broadcast(4, n), SymExpr(4));
+  EXPECT_EQ(SymExpr::broadcast(n, both), both);
+  EXPECT_EQ(both, SymExpr::broadcast(m, n));
+  EXPECT_EQ(both.evaluate({{"n", 1}, {"m", 7}}), 7);
+  EXPECT_EQ(both.evaluate({{"n", 7}, {"m", 1}}), 7);
+  EXPECT_EQ(both.evaluate({{"n", 0}, {"m", 1}}), 0);
+  EXPECT_EQ(both.substitute(llvm::StringMap<int64_t>{{"m", 1}}), n);
+  EXPECT_EQ(SymExpr::parse(both.str()), both);
 }
 
 } // namespace

@@ -31,9 +31,9 @@ static bool isSmall(RankedTensorType type) {
 
 /// Whether sizes keep their value in this type.
 static bool holdsSizes(Type element) {
-  return isa<IntegerType>(element) ? element.getIntOrFloatBitWidth() >= 32
-                                   : isa<FloatType>(element) &&
-                                         element.getIntOrFloatBitWidth() >= 32;
+  return isa<IntegerType>(element)
+             ? element.getIntOrFloatBitWidth() >= 32
+             : isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 32;
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +221,8 @@ public:
   }
 
   std::optional<SizesData> evaluate(Operation *op) {
-    if (op->getNumResults() != 1 || !isSmall(dyn_cast<RankedTensorType>(op->getResult(0).getType())))
+    if (op->getNumResults() != 1 ||
+        !isSmall(dyn_cast<RankedTensorType>(op->getResult(0).getType())))
       return std::nullopt;
     ++depth;
     std::optional<SizesData> result =
@@ -242,8 +243,9 @@ public:
                   });
             })
             .Case<CompareOp>([&](CompareOp compareOp) {
-              return elementwise(
-                  op, [&](ArrayRef<Element> x) { return compare(compareOp.getKind(), x[0], x[1]); });
+              return elementwise(op, [&](ArrayRef<Element> x) {
+                return compare(compareOp.getKind(), x[0], x[1]);
+              });
             })
             .Case<ConvertOp>([&](ConvertOp convertOp) {
               Type from = elementOf(convertOp.getOperand()), to = elementOf(convertOp.getResult());
@@ -339,8 +341,7 @@ private:
       return std::nullopt;
     SmallVector<Element> elements;
     for (int64_t i = 0; i < type.getNumElements(); ++i)
-      elements.push_back(
-          all[moved->isReal() ? int64_t((*moved)[i].real) : (*moved)[i].integer]);
+      elements.push_back(all[moved->isReal() ? int64_t((*moved)[i].real) : (*moved)[i].integer]);
     return SizesData(type, std::move(elements));
   }
 

@@ -32,6 +32,7 @@ public:
   static std::optional<SizesData> evaluate(mlir::Operation *op);
 
   mlir::RankedTensorType getType() const { return type; }
+  bool isReal() const { return mlir::isa<mlir::FloatType>(type.getElementType()); }
   int64_t size() const { return elements.size(); }
   const SizesElement &operator[](int64_t index) const { return elements[index]; }
   /// The elements of a tensor of integers.

@@ -388,18 +388,6 @@ SymExpr SymExpr::floorDivConstant(const SymExpr &a, int64_t d) {
     return whole + SymExpr(*floorDivide(*constant, d));
   if (d == 1)
     return whole + reduced;
-  // floor((floor(x/e) + c) / d) = floor((x + c*e) / (d*e))
-  int64_t offset = 0, product = 0;
-  SymExpr inner = reduced;
-  if (auto constant = inner.terms.find({}); constant != inner.terms.end()) {
-    offset = constant->second;
-    inner.terms.erase(constant);
-  }
-  if (std::optional<Factor> atom = asAtom(inner); atom && atom->kind == AtomKind::FloorDiv)
-    if (std::optional<int64_t> e = atom->rhs.asConstant();
-        e && *e > 0 && !llvm::MulOverflow(*e, d, product))
-      if (SymExpr sum = atom->lhs + SymExpr(offset) * SymExpr(*e); sum.isValid())
-        return whole + floorDivConstant(sum, product);
   return whole + ofFactor("floordiv(" + reduced.str() + ", " + std::to_string(d) + ")");
 }
 
@@ -759,6 +747,15 @@ private:
 
 std::optional<int64_t> SymExpr::lowerBound() const { return LowerBound().of(*this); }
 
+std::optional<int64_t> SymExpr::cappedAt(const SymExpr &of) const {
+  std::optional<Factor> atom = asAtom(*this);
+  if (!atom || atom->kind != AtomKind::Min)
+    return std::nullopt;
+  return atom->lhs == of   ? atom->rhs.asConstant()
+         : atom->rhs == of ? atom->lhs.asConstant()
+                           : std::nullopt;
+}
+
 int64_t SymExpr::knownDivisor() const {
   int64_t divisor = 0;
   for (const auto &[product, coefficient] : terms)
@@ -788,7 +785,8 @@ unsigned SymExpr::lower(SymSink &sink) const {
     }
     int64_t coefficient = term->second;
     // The difference reads better than a product with -1, and costs less.
-    bool isSubtracted = sum && coefficient < 0 && coefficient != std::numeric_limits<int64_t>::min();
+    bool isSubtracted =
+        sum && coefficient < 0 && coefficient != std::numeric_limits<int64_t>::min();
     if (isSubtracted)
       coefficient = -coefficient;
     if (!value)

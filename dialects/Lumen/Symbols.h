@@ -92,6 +92,8 @@ public:
   static bool differ(const SymExpr &a, const SymExpr &b) {
     return (a - b).isPositive() || (b - a).isPositive();
   }
+  /// The constant c, if this is min(c, of).
+  std::optional<int64_t> cappedAt(const SymExpr &of) const;
   /// The largest number that is known to divide the value; 0 for the constant 0.
   int64_t knownDivisor() const;
 

@@ -17,37 +17,44 @@ static LogicalResult matMul(Node &node) {
   bool isLhsVector = node.inputType(0).getRank() == 1;
   bool isRhsVector = node.inputType(1).getRank() == 1;
   if (isLhsVector)
-    lhs = emit.reshape(lhs, {1, node.inputShape(0)[0]});
+    lhs = emit.reshape(lhs, {SymExpr(1), node.inputShape(0)[0]});
   if (isRhsVector)
-    rhs = emit.reshape(rhs, {node.inputShape(1)[0], 1});
-  ArrayRef<int64_t> lhsShape = Emitter::shapeOf(lhs), rhsShape = Emitter::shapeOf(rhs);
-  int64_t rows = lhsShape.drop_back().back(), depth = lhsShape.back(), columns = rhsShape.back();
-  if (rhsShape.drop_back().back() != depth)
+    rhs = emit.reshape(rhs, {node.inputShape(1)[0], SymExpr(1)});
+  Sizes lhsShape = Emitter::shapeOf(lhs), rhsShape = Emitter::shapeOf(rhs);
+  Node::Shape lhsMatrix = Node::Shape(lhsShape).take_back(2);
+  Node::Shape rhsMatrix = Node::Shape(rhsShape).take_back(2);
+  SymExpr rows = lhsMatrix[0], depth = lhsMatrix[1], columns = rhsMatrix[1];
+  if (!node.ensureEqual(depth, rhsMatrix[0], "inner dimensions"))
     return node.error() << "inputs of shapes " << shapeText(node.inputShape(0)) << " and "
-                        << shapeText(node.inputShape(1)) << " have inner dimensions " << depth
-                        << " and " << rhsShape.drop_back().back() << ", expected equal ones";
-  std::optional<SmallVector<int64_t>> batch =
-      broadcastShapes(lhsShape.drop_back(2), rhsShape.drop_back(2));
+                        << shapeText(node.inputShape(1)) << " have inner dimensions " << depth.str()
+                        << " and " << rhsMatrix[0].str() << ", expected equal ones";
+  std::optional<Sizes> batch =
+      node.broadcast(Node::Shape(lhsShape).drop_back(2), Node::Shape(rhsShape).drop_back(2));
   if (!batch)
     return node.error() << "inputs of shapes " << shapeText(node.inputShape(0)) << " and "
                         << shapeText(node.inputShape(1))
                         << " have batch dimensions that cannot be broadcast together";
-  auto withBatch = [&](int64_t a, int64_t b) {
-    SmallVector<int64_t> shape(*batch);
+  auto withBatch = [&](const SymExpr &a, const SymExpr &b) {
+    Sizes shape(*batch);
     shape.append({a, b});
     return shape;
   };
-  SmallVector<int64_t> shape = withBatch(rows, columns);
+  Sizes shape = withBatch(rows, columns);
   if (failed(node.checkSize(shape)) || failed(node.checkSize(withBatch(rows, depth))) ||
       failed(node.checkSize(withBatch(depth, columns))))
     return failure();
+  depth = Emitter::simpler(depth, rhsMatrix[0]);
+  Sizes lhsSizes = lhsShape, rhsSizes = rhsShape;
+  lhsSizes.back() = rhsSizes[rhsSizes.size() - 2] = depth;
+  lhs = emit.cast(lhs, lhsSizes);
+  rhs = emit.cast(rhs, rhsSizes);
   lhs = emit.broadcastTo(lhs, withBatch(rows, depth));
   // A matrix is shared by all batches.
   if (rhsShape.size() > 2)
     rhs = emit.broadcastTo(rhs, withBatch(depth, columns));
-  Value result = emit.create<ContractOp>(node.inputType(0).clone(shape), lhs, rhs,
-                                         /*transpose_lhs=*/false, /*transpose_rhs=*/false,
-                                         /*packed=*/false);
+  Value result =
+      emit.create<ContractOp>(emit.typed(shape, node.inputType(0).getElementType()), lhs, rhs,
+                              /*transpose_lhs=*/false, /*transpose_rhs=*/false, /*packed=*/false);
   if (isRhsVector)
     shape.pop_back();
   if (isLhsVector)
@@ -65,28 +72,29 @@ static LogicalResult gemm(Node &node) {
   if (!isa<FloatType>(node.inputType(0).getElementType()) && (alpha != 1 || beta != 1))
     return node.error() << "attributes 'alpha' and 'beta' are " << alpha << " and " << beta
                         << ", expected 1 for integers";
-  ArrayRef<int64_t> a = node.inputShape(0), b = node.inputShape(1);
+  Sizes a = node.inputShape(0), b = node.inputShape(1);
   if (a.size() != 2 || b.size() != 2)
     return node.error() << "inputs have shapes " << shapeText(a) << " and " << shapeText(b)
                         << ", expected two dimensions";
-  if (a[!isLhsTransposed] != b[isRhsTransposed])
+  if (!node.ensureEqual(a[!isLhsTransposed], b[isRhsTransposed], "inner dimensions"))
     return node.error() << "inputs of shapes " << shapeText(a) << " and " << shapeText(b)
-                        << " have inner dimensions " << a[!isLhsTransposed] << " and "
-                        << b[isRhsTransposed] << ", expected equal ones";
+                        << " have inner dimensions " << a[!isLhsTransposed].str() << " and "
+                        << b[isRhsTransposed].str() << ", expected equal ones";
   Emitter &emit = node.emit;
-  SmallVector<int64_t> shape{a[isLhsTransposed], b[!isRhsTransposed]};
+  Sizes shape{a[isLhsTransposed], b[!isRhsTransposed]}, lhsSizes = a, rhsSizes = b;
+  lhsSizes[!isLhsTransposed] = rhsSizes[isRhsTransposed] =
+      Emitter::simpler(a[!isLhsTransposed], b[isRhsTransposed]);
   if (failed(node.checkSize(shape)))
     return failure();
-  Value result = emit.create<ContractOp>(node.inputType(0).clone(shape), node.input(0),
-                                         node.input(1), isLhsTransposed, isRhsTransposed,
-                                         /*packed=*/false);
+  Value result = emit.create<ContractOp>(
+      emit.typed(shape, node.inputType(0).getElementType()), emit.cast(node.input(0), lhsSizes),
+      emit.cast(node.input(1), rhsSizes), isLhsTransposed, isRhsTransposed, /*packed=*/false);
   result = emit.binary(BinaryKind::Mul, result, alpha);
   if (Value bias = node.input(2)) {
-    ArrayRef<int64_t> biasShape = node.inputShape(2);
+    Sizes biasShape = node.inputShape(2);
     if (failed(node.expectSameElementType(0, 2)))
       return failure();
-    std::optional<SmallVector<int64_t>> joined = broadcastShapes(shape, biasShape);
-    if (!joined || *joined != shape)
+    if (!node.ensureBroadcastTo(biasShape, shape))
       return node.error() << "bias of shape " << shapeText(biasShape)
                           << " cannot be broadcast to the result's shape " << shapeText(shape);
     bias = emit.binary(BinaryKind::Mul, bias, beta);

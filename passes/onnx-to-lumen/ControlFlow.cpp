@@ -145,7 +145,8 @@ static LogicalResult convertIf(Node &node) {
       symbols;
   SmallVector<Type> types;
   for (auto [i, a, b] : llvm::enumerate(first.results, second.results)) {
-    FailureOr<RankedTensorType> typeA = tensorLeaving(node, a, i), typeB = tensorLeaving(node, b, i);
+    FailureOr<RankedTensorType> typeA = tensorLeaving(node, a, i),
+                                typeB = tensorLeaving(node, b, i);
     if (failed(typeA) || failed(typeB))
       return failure();
     if (typeA->getElementType() != typeB->getElementType() || typeA->getRank() != typeB->getRank())
@@ -215,9 +216,7 @@ private:
   LogicalResult checkCarried();
   /// Gives sizes that change symbols; true if there were any.
   bool generalize(bool all);
-  ValueRange carriedResults() {
-    return ValueRange(results).slice(yieldsCondition, inits.size());
-  }
+  ValueRange carriedResults() { return ValueRange(results).slice(yieldsCondition, inits.size()); }
 
   Node &node;
   Region &body;
@@ -311,7 +310,8 @@ LogicalResult LoopBuilder::checkCarried() {
                           << typeText(before.getElementType()) << " of shape "
                           << shapeText(sizesOf(before)) << " and becomes "
                           << typeText(after.getElementType()) << " of shape "
-                          << shapeText(sizesOf(after)) << ", expected the same element type and rank";
+                          << shapeText(sizesOf(after))
+                          << ", expected the same element type and rank";
   }
   return success();
 }
@@ -412,9 +412,10 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
     }
     if (!trips) {
       builder.setInsertionPointToStart(block);
-      CheckOp::create(builder, node.getLoc(), CheckKind::LessEqual, textOf(node, trip()),
-                      textOf(node, std::numeric_limits<int32_t>::max() - 1),
-                      builder.getStringAttr("trips of a loop without limit, and the most that run"));
+      CheckOp::create(
+          builder, node.getLoc(), CheckKind::LessEqual, textOf(node, trip()),
+          textOf(node, std::numeric_limits<int32_t>::max() - 1),
+          builder.getStringAttr("trips of a loop without limit, and the most that run"));
     }
   }
 
@@ -428,11 +429,10 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
   if (!yieldsCondition && isConditional)
     return node.error() << "has a condition, but a body that yields none";
   endRegion(node, block, yielded, nextSizes);
-  auto op = LoopOp::create(builder, node.getLoc(), types, operands,
-                           trips ? textOf(node, *trips) : StringAttr(),
-                           builder.getStringAttr(induction), namesOf(node, symbols),
-                           toAttr(builder.getContext(), initSizes),
-                           isConditional ? builder.getUnitAttr() : UnitAttr());
+  auto op = LoopOp::create(
+      builder, node.getLoc(), types, operands, trips ? textOf(node, *trips) : StringAttr(),
+      builder.getStringAttr(induction), namesOf(node, symbols),
+      toAttr(builder.getContext(), initSizes), isConditional ? builder.getUnitAttr() : UnitAttr());
   op.getBody().takeBody(*region);
   return llvm::to_vector_of<Value>(op.getResults());
 }
@@ -465,15 +465,7 @@ static FailureOr<std::optional<SymExpr>> tripLimit(Node &node) {
     int64_t count = (*data)[0].integer;
     return count >= kUnlimited ? std::optional<SymExpr>() : SymExpr(std::max<int64_t>(count, 0));
   }
-  if (auto sizes = scalar->getDefiningOp<SizesOp>()) {
-    SymExpr count = sizes.getExpressions()[0];
-    return std::optional<SymExpr>(count.isNonNegative() ? count : SymExpr::max(count, 0));
-  }
-  Value count = node.emit.binary(BinaryKind::Max, *scalar, node.emit.splatLike(*scalar, 0));
-  std::string name = node.freshSymbol("trips");
-  OpBuilder &builder = node.emit.builder;
-  SymbolOp::create(builder, node.getLoc(), builder.getStringAttr(name), count, StringAttr());
-  return std::optional<SymExpr>(SymExpr::symbol(name));
+  return std::optional<SymExpr>(node.bind(node.emit.binary(BinaryKind::Max, *scalar, 0.0)));
 }
 
 static LogicalResult convertLoop(Node &node) {
@@ -576,8 +568,8 @@ static Value arrange(Node &node, Value value, int64_t axis, bool isReversed) {
   Sizes moved;
   for (int64_t dim : perm)
     moved.push_back(sizes[dim]);
-  return node.emit.create<TransposeOp>(
-      tensorTypeOf(moved, getElementTypeOrSelf(value.getType())), value, perm);
+  return node.emit.create<TransposeOp>(tensorTypeOf(moved, getElementTypeOrSelf(value.getType())),
+                                       value, perm);
 }
 
 static LogicalResult convertScan(Node &node) {
@@ -606,7 +598,8 @@ static LogicalResult convertScan(Node &node) {
   SymExpr trips;
   ArrayRef<Value> scanned = node.getInputs().drop_front(numStates);
   for (auto [i, value] : llvm::enumerate(scanned)) {
-    FailureOr<int64_t> axis = node.normalizeAxis((*axes)[i], cast<RankedTensorType>(value.getType()).getRank());
+    FailureOr<int64_t> axis =
+        node.normalizeAxis((*axes)[i], cast<RankedTensorType>(value.getType()).getRank());
     if (failed(axis))
       return failure();
     (*axes)[i] = *axis;

@@ -4,8 +4,6 @@
 #include "passes/onnx-to-lumen/OnnxToLumen.h"
 #include "passes/onnx-to-lumen/Passes.h"
 
-#include "dialects/Lumen/Symbols.h"
-
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -25,9 +23,9 @@ namespace lumen {
 //===----------------------------------------------------------------------===//
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
-  return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
-          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
-          controlFlowRows()};
+  return {elementwiseRows(), reductionRows(),     movementRows(),
+          shapingRows(),     poolingRows(),       convolutionRows(),
+          contractionRows(), normalizationRows(), controlFlowRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }
@@ -76,7 +74,8 @@ public:
         failed(checkComplete(node)))
       return failure();
     for (Value result : node.results)
-      if (result && failed(node.checkSize(Emitter::shapeOf(result))))
+      if (auto type = result ? dyn_cast<RankedTensorType>(result.getType()) : RankedTensorType();
+          type && failed(node.checkSize(sizesOf(type))))
         return failure();
     return std::move(node.results);
   }
@@ -137,6 +136,9 @@ public:
 
 private:
   LogicalResult checkArguments();
+  void nameDimensions();
+  void checkBounds();
+  Value knownElement(Value value);
   void convert(Operation &op);
   void convertNode(onnx::NodeOp op);
   void noteUnsupported(Operation *op, StringRef domain, StringRef name);
@@ -169,45 +171,15 @@ static StringRef nameOf(DictionaryAttr attrs) {
   return name ? name.getValue() : "";
 }
 
-/// Reports each dynamic dimension with the flags that give it a size.
-static void reportDynamic(func::FuncOp function, StringRef name, RankedTensorType type) {
-  auto dims = dyn_cast_or_null<DimsAttr>(type.getEncoding());
-  std::string shape;
-  llvm::raw_string_ostream os(shape);
-  llvm::interleave(
-      type.getShape(), os,
-      [&](int64_t size) {
-        if (ShapedType::isDynamic(size))
-          os << "N";
-        else
-          os << size;
-      },
-      "x");
-  for (auto [i, size] : llvm::enumerate(type.getShape())) {
-    if (!ShapedType::isDynamic(size))
-      continue;
-    std::string symbol = dims ? dims.getDims()[i].getValue().str() : "?";
-    InFlightDiagnostic diagnostic = emitError(function.getLoc())
-                                    << "input '" << name << "' has the dynamic dimension '"
-                                    << symbol << "'; give it a size with ";
-    if (dims)
-      diagnostic << "--dim " << symbol << "=N or ";
-    diagnostic << "--shape " << name << "=" << shape;
-  }
-}
-
 LogicalResult GraphConverter::checkArguments() {
   bool isValid = true;
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     StringRef name = nameOf(function.getArgAttrDict(i));
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor && tensor.hasStaticShape() && !isa<IndexType>(tensor.getElementType()) &&
-        isScalarType(tensor.getElementType()))
+    if (tensor && !isa<IndexType>(tensor.getElementType()) && isScalarType(tensor.getElementType()))
       continue;
     isValid = false;
-    if (tensor && !tensor.hasStaticShape())
-      reportDynamic(function, name, tensor);
-    else if (isa<UnrankedTensorType>(type))
+    if (isa<UnrankedTensorType>(type))
       emitError(function.getLoc()) << "input '" << name << "' has no shape; give it one with "
                                    << "--shape " << name << "=...";
     else
@@ -215,6 +187,37 @@ LogicalResult GraphConverter::checkArguments() {
           << "input '" << name << "' has the type " << type << ", which is not supported";
   }
   return success(isValid);
+}
+
+/// Gives each dynamic dimension of the inputs an expression, where the file names
+/// none a symbol of its own.
+void GraphConverter::nameDimensions() {
+  SmallVector<std::pair<BlockArgument, unsigned>> unnamed;
+  for (BlockArgument argument : function.getArguments())
+    for (auto [i, size] : llvm::enumerate(sizesOf(argument))) {
+      if (size.isValid())
+        size.collectSymbols(entrySymbols);
+      else
+        unnamed.push_back({argument, i});
+    }
+  for (auto [argument, dim] : unnamed) {
+    StringRef input = nameOf(function.getArgAttrDict(argument.getArgNumber()));
+    std::string name = (input + ".d" + Twine(dim)).str();
+    entrySymbols.insert(name);
+    Sizes sizes = sizesOf(argument);
+    sizes[dim] = SymExpr::symbol(name);
+    argument.setType(tensorTypeOf(sizes, Emitter::typeOf(argument).getElementType()));
+  }
+}
+
+/// Compares symbols with the bounds that the user gave.
+void GraphConverter::checkBounds() {
+  auto bounds = module->getAttrOfType<DictionaryAttr>("lumen.bounds");
+  Emitter emit(builder, function.getLoc(), facts);
+  for (NamedAttribute bound : bounds ? bounds.getValue() : ArrayRef<NamedAttribute>())
+    emit.check(CheckKind::LessEqual, SymExpr::symbol(bound.getName().getValue()),
+               cast<IntegerAttr>(bound.getValue()).getInt(),
+               "the bound that the model was compiled for");
 }
 
 int64_t GraphConverter::opsetOf(StringRef domain) {
@@ -259,6 +262,18 @@ void GraphConverter::reportUnsupported() {
       [&] { diagnostic << ", "; });
 }
 
+/// The value, or the symbol that stands for its only element: arithmetic with it folds.
+Value GraphConverter::knownElement(Value value) {
+  auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape() || type.getNumElements() != 1)
+    return value;
+  auto bound = facts.bound.find(facts.elements.lookup(Emitter::sourceOf(value, 0)));
+  if (bound == facts.bound.end())
+    return value;
+  return SizesOp::create(builder, value.getLoc(), type,
+                         lumen::toAttr(builder.getContext(), ArrayRef<SymExpr>(bound->second)));
+}
+
 void GraphConverter::convertNode(onnx::NodeOp op) {
   int64_t opset = op.getVersion().value_or(opsetOf(op.getOpDomain()));
   const OperatorRow *row = findOperator(op.getOpDomain(), op.getOpType(), opset);
@@ -269,7 +284,7 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
   bool isKnown = true;
   for (unsigned i = 0; i < op.getInputs().size(); ++i) {
     Value input = op.getInput(i);
-    inputs.push_back(input ? values.lookup(input) : Value());
+    inputs.push_back(input ? knownElement(values.lookup(input)) : Value());
     isKnown &= !input || inputs.back();
   }
   while (!inputs.empty() && !inputs.back() && !op.getInput(inputs.size() - 1))
@@ -293,8 +308,10 @@ FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRan
     values[argument] = value;
   // The node fails if its body does; until then nothing is lost.
   bool hadErrors = std::exchange(hasErrors, false);
+  SizeFacts outside = facts;
   for (Operation &op : block.without_terminator())
     convert(op);
+  facts = std::move(outside);
   bool isConverted = !std::exchange(hasErrors, hadErrors);
   SmallVector<Value> results;
   for (Value output : cast<onnx::ReturnOp>(block.getTerminator()).getOutputs()) {
@@ -352,8 +369,9 @@ void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTens
   bool agrees = tensor.getElementType() == actual.getElementType();
   if (auto ranked = dyn_cast<RankedTensorType>(tensor)) {
     agrees &= ranked.getRank() == actual.getRank();
+    // Inside a dynamic dimension, the file's names are not ours.
     for (auto [a, b] : llvm::zip(ranked.getShape(), actual.getShape()))
-      agrees &= ShapedType::isDynamic(a) || a == b;
+      agrees &= ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
   }
   if (!agrees)
     emitWarning(function.getLoc())
@@ -388,7 +406,7 @@ LogicalResult GraphConverter::finish(onnx::ReturnOp op) {
   }
   builder.setInsertionPoint(op);
   func::ReturnOp::create(builder, op.getLoc(), outputs);
-  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+  function.setType(builder.getFunctionType(op->getBlock()->getArgumentTypes(), types));
 
   // Backwards, an operation is dead once its readers are gone: onnx nodes all
   // are, lumen operations where only a folded chain read them.
@@ -404,14 +422,12 @@ LogicalResult GraphConverter::run() {
   if (failed(checkArguments()))
     return failure();
   Block &body = function.getBody().front();
-  for (Value argument : body.getArguments()) {
+  nameDimensions();
+  for (Value argument : body.getArguments())
     values[argument] = argument;
-    if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
-      for (const SymExpr &size : sizesOf(type))
-        size.collectSymbols(entrySymbols);
-  }
   // Before the nodes, which are erased at the end.
   builder.setInsertionPointToStart(&body);
+  checkBounds();
   for (Operation &op : llvm::make_early_inc_range(body))
     if (isa<onnx::OnnxDialect>(op.getDialect()))
       convert(op);

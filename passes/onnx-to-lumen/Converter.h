@@ -12,7 +12,6 @@
 #include "passes/onnx-to-lumen/Emitter.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <limits>
 
@@ -29,15 +28,21 @@ public:
   convertBody(mlir::Region &body, mlir::ValueRange arguments) = 0;
   /// A name that no symbol of the model has.
   virtual std::string freshSymbol(llvm::StringRef stem) = 0;
+
+  /// What a body adds holds for the rest of the body.
+  SizeFacts facts;
 };
 
 /// A node that is being converted. Every attribute that a converter reads is
 /// noted; one that nobody read is an error, so that no meaning is lost.
 class Node {
 public:
-  Node(onnx::NodeOp op, llvm::ArrayRef<mlir::Value> inputs, int64_t opset,
-       mlir::OpBuilder &builder, GraphContext &graph)
-      : emit(builder, op.getLoc()), op(op), inputs(inputs), opset(opset), graph(graph) {}
+  using Shape = Emitter::Shape;
+
+  Node(onnx::NodeOp op, llvm::ArrayRef<mlir::Value> inputs, int64_t opset, mlir::OpBuilder &builder,
+       GraphContext &graph)
+      : emit(builder, op.getLoc(), graph.facts), op(op), inputs(inputs), opset(opset),
+        graph(graph) {}
 
   /// Builds lumen operations where the node stands.
   Emitter emit;
@@ -51,7 +56,8 @@ public:
     return index < inputs.size() ? inputs[index] : mlir::Value();
   }
   mlir::RankedTensorType inputType(unsigned index) const { return Emitter::typeOf(inputs[index]); }
-  llvm::ArrayRef<int64_t> inputShape(unsigned index) const { return inputType(index).getShape(); }
+  Sizes inputShape(unsigned index) const { return sizesOf(inputs[index]); }
+  int64_t inputRank(unsigned index) const { return inputType(index).getRank(); }
   /// All inputs, for operators of any number; none is absent.
   llvm::ArrayRef<mlir::Value> getInputs() const { return inputs; }
 
@@ -80,6 +86,18 @@ public:
   /// input as `what`, if it is not constant.
   mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(unsigned index,
                                                                llvm::StringRef what);
+  /// The same for integers that the run may give, as 0-D i64 values. Only their
+  /// number has to be known.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> integerOperand(unsigned index,
+                                                                 llvm::StringRef what);
+  /// The only element of such an input, of any number type.
+  mlir::FailureOr<mlir::Value> scalarOperand(unsigned index, llvm::StringRef what);
+  /// The same for integers that are sizes: what the run gives becomes symbols, and
+  /// has to be 0 at least.
+  mlir::FailureOr<Sizes> sizeOperand(unsigned index, llvm::StringRef what);
+  /// The expression of a 0-D integer: a symbol where it is not known, which the run
+  /// compares with 0 and with `atMost`.
+  SymExpr bind(mlir::Value number, std::optional<SymExpr> atMost = std::nullopt);
 
   /// `axis` counted from the front. An error if it lies outside the rank.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
@@ -89,16 +107,23 @@ public:
 
   /// Reports shapes whose elements cannot be addressed. To be asked before a
   /// shape that data of the model decide is used.
-  mlir::LogicalResult checkSize(llvm::ArrayRef<int64_t> shape);
+  mlir::LogicalResult checkSize(Shape shape);
+  /// Whether two sizes, which `what` are, may be equal; the run makes sure where only
+  /// it knows.
+  bool ensureEqual(const SymExpr &a, const SymExpr &b, llvm::StringRef what);
+  bool ensureEqual(Shape a, Shape b, llvm::StringRef what);
+  /// NumPy's broadcast of two shapes; nothing if they do not fit.
+  std::optional<Sizes> broadcast(Shape a, Shape b);
+  /// Whether a tensor of one shape may be repeated to another one.
+  bool ensureBroadcastTo(Shape from, Shape to);
   /// The shape to which all inputs broadcast.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> broadcastInputShapes();
+  mlir::FailureOr<Sizes> broadcastInputShapes();
   mlir::LogicalResult expectReal(unsigned index = 0);
   mlir::LogicalResult expectSameElementType(unsigned first, unsigned second);
 
   unsigned getNumOutputs() { return op.getNumResults(); }
   bool hasOutput(unsigned index) { return op.hasOutput(index); }
   llvm::StringRef getOperator() { return op.getOpType(); }
-
   /// Gives the node's results. One may be null, or missing at the end, where the
   /// file leaves that output out.
   mlir::LogicalResult yield(mlir::ValueRange values) {
@@ -170,8 +195,12 @@ std::string typeText(mlir::Type type);
 
 /// Places of windows along one dimension, as Conv and the poolings share it.
 struct WindowAxis {
-  int64_t window, stride, dilation, padLow, padHigh;
-  int64_t output;
+  int64_t window, stride, dilation;
+  /// Amounts that the size decides may be expressions.
+  SymExpr padLow, padHigh;
+  SymExpr output;
+
+  int64_t extent() const { return (window - 1) * dilation + 1; }
 };
 
 /// A list attribute of `count` entries, each at least `least` and of 31 bits;
@@ -182,9 +211,13 @@ readSpatialList(Node &node, llvm::StringRef name, size_t count, int64_t absent, 
 /// Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for the
 /// spatial dimensions `sizes`. `kernel` is used where kernel_shape is absent,
 /// and must agree with it where it is given; it may be empty.
-mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, llvm::ArrayRef<int64_t> sizes,
+mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, llvm::ArrayRef<SymExpr> sizes,
                                                           llvm::ArrayRef<int64_t> kernel,
                                                           bool takesCeilMode);
+
+/// Pads a channels-last tensor by what is no constant, and takes it off the axes.
+mlir::Value padDynamic(Emitter &emit, mlir::Value operand, llvm::MutableArrayRef<WindowAxis> axes,
+                       double value);
 
 } // namespace lumen
 

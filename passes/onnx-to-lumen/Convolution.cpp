@@ -9,14 +9,19 @@ using namespace lumen;
 static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, int64_t WindowAxis::*field) {
   return llvm::map_to_vector(axes, [&](const WindowAxis &axis) { return axis.*field; });
 }
+/// The same of sizes, which are constants.
+static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, SymExpr WindowAxis::*field) {
+  return llvm::map_to_vector(axes,
+                             [&](const WindowAxis &axis) { return *(axis.*field).asConstant(); });
+}
 
 /// Adds the bias, input 2, to a channels-last result and moves channels back.
 static LogicalResult finish(Node &node, Value result, int64_t outputs) {
   Emitter &emit = node.emit;
-  ArrayRef<int64_t> shape = Emitter::shapeOf(result);
+  Sizes shape = Emitter::shapeOf(result);
   int64_t rank = shape.size();
   if (Value bias = node.input(2)) {
-    if (node.inputShape(2) != ArrayRef<int64_t>(outputs))
+    if (!node.ensureEqual(node.inputShape(2), SymExpr(outputs), "output channels"))
       return node.error() << "bias has shape " << shapeText(node.inputShape(2)) << ", expected "
                           << outputs;
     if (failed(node.expectSameElementType(0, 2)))
@@ -26,48 +31,65 @@ static LogicalResult finish(Node &node, Value result, int64_t outputs) {
   return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
 }
 
+/// The weight's shape, which decides the structure of the loops.
+static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node) {
+  std::optional<SmallVector<int64_t>> shape = asConstants(node.inputShape(1));
+  if (!shape)
+    return node.error() << "weight has shape " << shapeText(node.inputShape(1))
+                        << ", expected fixed sizes";
+  return *shape;
+}
+
 /// Input [N, C, spatial...], weight [O, C/groups, taps...], bias [O].
 static LogicalResult conv(Node &node) {
-  ArrayRef<int64_t> input = node.inputShape(0), weight = node.inputShape(1);
+  Sizes input = node.inputShape(0);
   int64_t rank = input.size();
   if (rank < 3)
     return node.error() << "input has shape " << shapeText(input)
                         << ", expected at least three dimensions";
+  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
+  if (failed(weightShape))
+    return failure();
+  ArrayRef<int64_t> weight = *weightShape;
   if (int64_t(weight.size()) != rank)
     return node.error() << "weight has " << weight.size() << " dimensions, expected " << rank;
   if (failed(node.expectSameElementType(0, 1)))
     return failure();
-  int64_t groups = node.integer("group", 1), channels = input[1], outputs = weight[0];
+  int64_t groups = node.integer("group", 1), outputs = weight[0];
+  // What the run gives has to agree with the weight.
+  int64_t channels = input[1].asConstant().value_or(weight[1] * groups);
   if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input and " << outputs << " output channels";
-  if (weight[1] * groups != channels) {
+  if (!node.ensureEqual(input[1], weight[1] * groups, "input channels")) {
     InFlightDiagnostic error = node.error() << "weight has " << weight[1]
                                             << " input channels, expected " << channels / groups;
     if (groups > 1)
       error << " in each of " << groups << " groups";
     return error;
   }
-  FailureOr<SmallVector<WindowAxis>> axes =
-      readWindow(node, input.drop_front(2), weight.drop_front(2), /*takesCeilMode=*/false);
+  input[1] = channels;
+  FailureOr<SmallVector<WindowAxis>> axes = readWindow(
+      node, Node::Shape(input).drop_front(2), weight.drop_front(2), /*takesCeilMode=*/false);
   if (failed(axes))
     return failure();
 
   Emitter &emit = node.emit;
-  SmallVector<int64_t> shape{input[0]};
-  llvm::append_range(shape, fields(*axes, &WindowAxis::output));
+  Sizes shape{input[0]};
+  for (const WindowAxis &axis : *axes)
+    shape.push_back(axis.output);
   shape.push_back(outputs);
   if (failed(node.checkSize(shape)))
     return failure();
+  Value x = emit.transpose(emit.cast(node.input(0), input), channelsLastPerm(rank));
+  x = padDynamic(emit, x, *axes, 0);
   // [O, C/groups, taps...] -> [taps..., C/groups, O]
   SmallVector<int64_t> filterPerm = llvm::to_vector(llvm::seq<int64_t>(2, rank));
   filterPerm.append({1, 0});
   Builder &b = emit.builder;
-  auto array = [&](int64_t WindowAxis::*field) {
-    return b.getDenseI64ArrayAttr(fields(*axes, field));
-  };
+  auto array = [&](auto field) { return b.getDenseI64ArrayAttr(fields(*axes, field)); };
   Value result = emit.create<ConvOp>(
-      node.inputType(0).clone(shape), emit.transpose(node.input(0), channelsLastPerm(rank)),
+      emit.typed(shape, node.inputType(0).getElementType()), x,
       emit.transpose(node.input(1), filterPerm), array(&WindowAxis::window),
       array(&WindowAxis::stride), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
@@ -81,51 +103,51 @@ static LogicalResult conv(Node &node) {
 /// Puts `strides - 1` zeros behind each element of the spatial dimensions of a
 /// channels-last tensor, but the last.
 static Value spread(Emitter &emit, Value x, ArrayRef<int64_t> strides) {
-  ArrayRef<int64_t> from = Emitter::shapeOf(x);
-  SmallVector<int64_t> apart{from[0]}, low{0}, high{0}, together{from[0]}, sizes{from[0]};
-  for (auto [size, stride] : llvm::zip(from.drop_front(), strides)) {
-    apart.append({size, 1});
-    low.append({0, 0});
-    high.append({0, stride - 1});
+  Sizes from = Emitter::shapeOf(x), apart{from[0]}, together{from[0]}, sizes{from[0]};
+  Sizes low{SymExpr(0)}, high{SymExpr(0)};
+  for (auto [size, stride] : llvm::zip(Node::Shape(from).drop_front(), strides)) {
+    apart.append({size, SymExpr(1)});
+    low.append({SymExpr(0), SymExpr(0)});
+    high.append({SymExpr(0), SymExpr(stride - 1)});
     together.push_back(size * stride);
     sizes.push_back((size - 1) * stride + 1);
   }
   apart.push_back(from.back());
-  for (SmallVector<int64_t> *list : {&low, &high})
+  for (Sizes *list : {&low, &high})
     list->push_back(0);
-  for (SmallVector<int64_t> *list : {&together, &sizes})
+  for (Sizes *list : {&together, &sizes})
     list->push_back(from.back());
   Value zero = emit.scalar(0, Emitter::typeOf(x).getElementType());
   x = emit.reshape(emit.pad(PadKind::Constant, emit.reshape(x, apart), zero, low, high), together);
-  SmallVector<int64_t> offsets(sizes.size(), 0), ones(sizes.size(), 1);
+  Sizes offsets(sizes.size(), SymExpr(0));
+  SmallVector<int64_t> ones(sizes.size(), 1);
   return emit.slice(x, offsets, sizes, ones);
 }
 
 /// Weight [C, O/groups, taps...] -> filter [taps..., C/groups, O], taps reversed.
-static Value transposedFilter(Emitter &emit, Value weight, int64_t groups) {
-  SmallVector<int64_t> shape(Emitter::shapeOf(weight));
+static Value transposedFilter(Emitter &emit, Value weight, ArrayRef<int64_t> shape,
+                              int64_t groups) {
   int64_t depth = shape[0] / groups, outputs = shape[1], spatial = shape.size() - 2;
-  SmallVector<int64_t> grouped{groups, depth, outputs};
-  grouped.append(shape.begin() + 2, shape.end());
-  SmallVector<int64_t> perm, filter(shape.begin() + 2, shape.end());
+  SmallVector<int64_t> grouped{groups, depth, outputs}, perm, filter(shape.drop_front(2));
+  llvm::append_range(grouped, shape.drop_front(2));
   for (int64_t i = 0; i < spatial; ++i)
     perm.push_back(3 + i);
   perm.append({1, 0, 2});
   filter.append({depth, groups * outputs});
-  Value result = emit.reshape(emit.transpose(emit.reshape(weight, grouped), perm), filter);
+  Value result =
+      emit.reshape(emit.transpose(emit.reshape(weight, toSizes(grouped)), perm), toSizes(filter));
   SmallVector<int64_t> offsets(filter.size(), 0), strides(filter.size(), 1);
   for (int64_t i = 0; i < spatial; ++i) {
     offsets[i] = filter[i] - 1;
     strides[i] = -1;
   }
-  return emit.slice(result, offsets, filter, strides);
+  return emit.slice(result, toSizes(offsets), toSizes(filter), strides);
 }
 
 /// Where the windows of a transposed convolution lie: `output` is its own size,
 /// pads are what is cut from the full result.
-static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node) {
-  ArrayRef<int64_t> sizes = node.inputShape(0).drop_front(2);
-  ArrayRef<int64_t> kernel = node.inputShape(1).drop_front(2);
+static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node, Node::Shape sizes,
+                                                               ArrayRef<int64_t> kernel) {
   auto outputPadding = readSpatialList(node, "output_padding", sizes.size(), 0, 0);
   auto strides = readSpatialList(node, "strides", sizes.size(), 1, 1);
   auto dilations = readSpatialList(node, "dilations", sizes.size(), 1, 1);
@@ -147,31 +169,38 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node) {
   SmallVector<WindowAxis> axes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     WindowAxis axis{kernel[i], (*strides)[i], (*dilations)[i], 0, 0, 0};
-    int64_t full = 0, extent = 0, wanted = (*outputShape)[i];
-    if (llvm::MulOverflow(sizes[i] - 1, axis.stride, full) ||
-        llvm::MulOverflow(kernel[i] - 1, axis.dilation, extent) ||
-        llvm::AddOverflow(full, extent + 1 + (*outputPadding)[i], full))
+    int64_t extent = 0;
+    if (llvm::MulOverflow(kernel[i] - 1, axis.dilation, extent))
       return node.error() << "result is too large";
-    if (isSame && wanted == 0)
+    SymExpr full = (sizes[i] - 1) * axis.stride + extent + 1 + (*outputPadding)[i];
+    SymExpr wanted = (*outputShape)[i];
+    if (!full.isValid())
+      return node.error() << "result is too large";
+    if (isSame && wanted == SymExpr(0))
       wanted = sizes[i] * axis.stride;
-    if (wanted != 0) {
+    if (wanted != SymExpr(0)) {
       // What is too much is cut on both sides, the odd one as auto_pad says.
-      int64_t total = std::max<int64_t>(full - wanted, 0);
-      axis.padLow = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      SymExpr total = SymExpr::max(full - wanted, 0), half = SymExpr::floorDiv(total, 2);
+      axis.padLow = autoPad == "SAME_UPPER" ? half : total - half;
       axis.padHigh = full - wanted - axis.padLow;
       axis.output = wanted;
+      if (!axis.padLow.asConstant() || !axis.padHigh.asConstant())
+        return node.error() << "output size " << wanted.str() << " of spatial dimension " << i
+                            << " has pads that only the run knows";
     } else {
       bool isGiven = autoPad != "VALID";
       axis.padLow = isGiven ? (*pads)[i] : 0;
       axis.padHigh = isGiven ? (*pads)[sizes.size() + i] : 0;
       axis.output = full - axis.padLow - axis.padHigh;
     }
-    if (axis.output < 1)
-      return node.error() << "result has size " << axis.output << " in spatial dimension " << i;
+    if ((SymExpr(1) - axis.output).isPositive())
+      return node.error() << "result has size " << axis.output.str() << " in spatial dimension "
+                          << i;
+    node.emit.check(CheckKind::LessEqual, 1, axis.output, "places of a window");
     // In the convolution of the spread input the full result needs a border of
     // extent - 1 elements; output_padding widens its end.
-    axis.padLow = extent - axis.padLow;
-    axis.padHigh = extent + (*outputPadding)[i] - axis.padHigh;
+    axis.padLow = SymExpr(extent) - axis.padLow;
+    axis.padHigh = SymExpr(extent + (*outputPadding)[i]) - axis.padHigh;
     axes.push_back(axis);
   }
   return axes;
@@ -180,50 +209,54 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node) {
 /// The gradient of a convolution: a plain one over the input with zeros between
 /// its elements, and the filter turned around.
 static LogicalResult convTranspose(Node &node) {
-  ArrayRef<int64_t> input = node.inputShape(0), weight = node.inputShape(1);
+  Sizes input = node.inputShape(0);
   int64_t rank = input.size();
-  if (rank < 3 || int64_t(weight.size()) != rank)
+  if (rank < 3 || node.inputRank(1) != rank)
     return node.error() << "input and weight have shapes " << shapeText(input) << " and "
-                        << shapeText(weight)
+                        << shapeText(node.inputShape(1))
                         << ", expected the same number of dimensions, at least three";
-  if (failed(node.expectSameElementType(0, 1)))
+  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
+  if (failed(weightShape) || failed(node.expectSameElementType(0, 1)))
     return failure();
-  int64_t groups = node.integer("group", 1), channels = input[1];
+  ArrayRef<int64_t> weight = *weightShape;
+  int64_t groups = node.integer("group", 1);
+  int64_t channels = input[1].asConstant().value_or(weight[0]);
   if (groups < 1 || channels % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input channels";
-  if (weight[0] != channels)
+  if (!node.ensureEqual(input[1], weight[0], "input channels"))
     return node.error() << "weight has " << weight[0] << " input channels, expected " << channels;
-  if (llvm::is_contained(input.drop_front(2), 0) || llvm::is_contained(weight, 0))
+  input[1] = channels;
+  Node::Shape spatial = Node::Shape(input).drop_front(2);
+  if (llvm::is_contained(spatial, SymExpr(0)) || llvm::is_contained(weight, 0))
     return node.error() << "input and weight have shapes " << shapeText(input) << " and "
                         << shapeText(weight) << ", expected no empty dimension";
-  FailureOr<SmallVector<WindowAxis>> axes = readTransposedWindow(node);
+  FailureOr<SmallVector<WindowAxis>> axes =
+      readTransposedWindow(node, spatial, weight.drop_front(2));
   if (failed(axes))
     return failure();
   int64_t outputs = weight[1] * groups;
-  SmallVector<int64_t> shape{input[0]}, spreadShape{input[0], channels};
-  for (auto [axis, size] : llvm::zip(*axes, input.drop_front(2))) {
+  Sizes shape{input[0]}, spreadShape{input[0], SymExpr(channels)};
+  for (auto [axis, size] : llvm::zip(*axes, spatial)) {
     shape.push_back(axis.output);
-    int64_t spreadSize;
-    if (llvm::MulOverflow(size, axis.stride, spreadSize))
+    spreadShape.push_back(size * axis.stride);
+    if (!spreadShape.back().isValid())
       return node.error() << "result is too large";
-    spreadShape.push_back(spreadSize);
   }
   shape.push_back(outputs);
   if (failed(node.checkSize(shape)) || failed(node.checkSize(spreadShape)))
     return failure();
   Emitter &emit = node.emit;
-  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  Value x = emit.transpose(emit.cast(node.input(0), input), channelsLastPerm(rank));
   x = spread(emit, x, fields(*axes, &WindowAxis::stride));
   Builder &b = emit.builder;
   SmallVector<int64_t> ones(rank - 2, 1);
+  auto array = [&](auto field) { return b.getDenseI64ArrayAttr(fields(*axes, field)); };
   Value result = emit.create<ConvOp>(
-      node.inputType(0).clone(shape), x, transposedFilter(emit, node.input(1), groups),
-      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::window)), b.getDenseI64ArrayAttr(ones),
-      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::dilation)),
-      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::padLow)),
-      b.getDenseI64ArrayAttr(fields(*axes, &WindowAxis::padHigh)), b.getI64IntegerAttr(groups),
-      UnitAttr());
+      emit.typed(shape, node.inputType(0).getElementType()), x,
+      transposedFilter(emit, node.input(1), weight, groups), array(&WindowAxis::window),
+      b.getDenseI64ArrayAttr(ones), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
+      array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
   return finish(node, result, outputs);
 }
 

@@ -162,7 +162,7 @@ static LogicalResult logicalNot(Node &node) {
 
 /// All inputs, broadcast to their common shape.
 static FailureOr<SmallVector<Value>> broadcastInputs(Node &node) {
-  FailureOr<SmallVector<int64_t>> shape = node.broadcastInputShapes();
+  FailureOr<Sizes> shape = node.broadcastInputShapes();
   if (failed(shape))
     return failure();
   SmallVector<Value> values;
@@ -282,9 +282,8 @@ static LogicalResult where(Node &node) {
 static LogicalResult prelu(Node &node) {
   if (failed(node.expectSameElementType(0, 1)))
     return failure();
-  ArrayRef<int64_t> shape = node.inputShape(0), slopeShape = node.inputShape(1);
-  std::optional<SmallVector<int64_t>> joined = broadcastShapes(shape, slopeShape);
-  if (!joined || ArrayRef<int64_t>(*joined) != shape)
+  Sizes shape = node.inputShape(0), slopeShape = node.inputShape(1);
+  if (!node.ensureBroadcastTo(slopeShape, shape))
     return node.error() << "slope of shape " << shapeText(slopeShape)
                         << " cannot be broadcast to the input's shape " << shapeText(shape);
   Emitter &emit = node.emit;
@@ -308,7 +307,7 @@ static LogicalResult clip(Node &node) {
       return Value();
     if (failed(node.expectSameElementType(0, index)))
       return failure();
-    if (Emitter::typeOf(value).getNumElements() != 1)
+    if (!node.ensureEqual(product(Emitter::shapeOf(value)), 1, "elements of a bound"))
       return node.error() << name << " has shape " << shapeText(Emitter::shapeOf(value))
                           << ", expected scalar";
     return emit.broadcastTo(emit.reshape(value, {}), node.inputShape(0));

@@ -2,47 +2,169 @@
 
 #include "passes/onnx-to-lumen/Emitter.h"
 
+#include "dialects/Lumen/SizesData.h"
+
 using namespace mlir;
 using namespace lumen;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+RankedTensorType Emitter::typed(Shape shape, Type elementType) {
+  for (const SymExpr &size : shape)
+    if (size.isValid() && !size.asConstant() && !size.isNonNegative())
+      check(CheckKind::LessEqual, 0, size, "the size of a result");
+  return tensorTypeOf(shape, elementType);
+}
+
+/// A check as a text. Two of the relations are symmetric.
+static std::string textOf(CheckKind kind, std::string lhs, std::string rhs) {
+  if (kind != CheckKind::LessEqual && rhs < lhs)
+    std::swap(lhs, rhs);
+  return (stringifyCheckKind(kind) + "|" + lhs + "|" + rhs).str();
+}
+
+void Emitter::noteEqual(const SymExpr &lhs, const SymExpr &rhs) {
+  facts.checks.insert(textOf(CheckKind::Equal, lhs.str(), rhs.str()));
+}
+
+bool Emitter::isEqual(const SymExpr &lhs, const SymExpr &rhs) const {
+  return lhs == rhs || facts.checks.contains(textOf(CheckKind::Equal, lhs.str(), rhs.str()));
+}
+
+void Emitter::check(CheckKind kind, const SymExpr &lhs, const SymExpr &rhs, StringRef what) {
+  if (!lhs.isValid() || !rhs.isValid() || isEqual(lhs, rhs) ||
+      (kind == CheckKind::LessEqual &&
+       ((rhs - lhs).isNonNegative() ||
+        (lhs == SymExpr(0) && facts.checks.contains(textOf(kind, "1", rhs.str()))))) ||
+      (kind == CheckKind::Broadcast && (isOne(lhs) || isOne(rhs))))
+    return;
+  if (facts.checks.insert(textOf(kind, lhs.str(), rhs.str())).second)
+    CheckOp::create(builder, loc, kind, lhs.str(), rhs.str(), what);
+}
+
+std::pair<Value, int64_t> Emitter::sourceOf(Value list, int64_t index) {
+  if (auto concat = list.getDefiningOp<ConcatOp>())
+    for (Value part : concat.getInputs()) {
+      RankedTensorType type = typeOf(part);
+      if (!type.hasStaticShape() || type.getRank() != 1)
+        break;
+      if (index < type.getDimSize(0))
+        return sourceOf(part, index);
+      index -= type.getDimSize(0);
+    }
+  if (auto reshape = list.getDefiningOp<ReshapeOp>())
+    if (typeOf(reshape.getOperand()).hasStaticShape())
+      return sourceOf(reshape.getOperand(), index);
+  return {list, index};
+}
+
+std::optional<SymExpr> Emitter::known(Value number) {
+  std::optional<SizesData> data = SizesData::get(number);
+  if (!data || data->isReal() || data->size() != 1)
+    return std::nullopt;
+  return (*data)[0].over;
+}
+
+Value Emitter::sizes(Shape values) {
+  auto type = RankedTensorType::get(int64_t(values.size()), builder.getI64Type());
+  if (std::optional<SmallVector<int64_t>> constants = asConstants(values))
+    return constant(DenseElementsAttr::get(type, ArrayRef<int64_t>(*constants)));
+  return create<SizesOp>(type, lumen::toAttr(builder.getContext(), values));
+}
+
+Value Emitter::size(const SymExpr &value, Type elementType) {
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  Value number;
+  if (std::optional<int64_t> fixed = value.asConstant())
+    number = constant(DenseElementsAttr::get(type, ArrayRef<int64_t>(*fixed)));
+  else
+    number = create<SizesOp>(type, lumen::toAttr(builder.getContext(), Shape(value)));
+  return convert(number, elementType);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants and elementwise
+//===----------------------------------------------------------------------===//
 
 Value Emitter::constant(TypedAttr value) { return ConstantOp::create(builder, loc, value); }
 
 Value Emitter::splat(RankedTensorType type, double number) {
-  return constant(ConstantData(type, {makeScalar(number, type.getElementType())}).toAttr());
+  Type element = type.getElementType();
+  auto ofScalar = [&](RankedTensorType shaped) {
+    return constant(ConstantData(shaped, {makeScalar(number, element)}).toAttr());
+  };
+  if (type.hasStaticShape())
+    return ofScalar(type);
+  return splat(ofScalar(RankedTensorType::get({}, element)), sizesOf(type));
 }
 
-Value Emitter::integers(ArrayRef<int64_t> values) {
-  auto type = RankedTensorType::get(int64_t(values.size()), builder.getI64Type());
-  return constant(DenseElementsAttr::get(type, values));
+Value Emitter::elementwise(ArrayRef<Value> operands, Elementwise build) {
+  SmallVector<Value> inner;
+  ArrayRef<int64_t> dims;
+  for (Value operand : operands) {
+    auto repeat = operand.getDefiningOp<BroadcastOp>();
+    if (!repeat || typeOf(operand).hasStaticShape())
+      return build(operands);
+    if (inner.empty())
+      dims = repeat.getDims();
+    else if (dims != repeat.getDims() || shapeOf(inner.front()) != shapeOf(repeat.getOperand()))
+      return build(operands);
+    inner.push_back(repeat.getOperand());
+  }
+  return broadcast(build(inner), shapeOf(operands.front()), SmallVector<int64_t>(dims));
 }
 
 Value Emitter::unary(UnaryKind kind, Value operand) {
-  RankedTensorType type = typeOf(operand);
-  if (kind == UnaryKind::IsNan || kind == UnaryKind::IsInf)
-    type = type.clone(builder.getI1Type());
-  return create<UnaryOp>(type, kind, operand);
+  return elementwise(operand, [&](ArrayRef<Value> x) {
+    RankedTensorType type = typeOf(x[0]);
+    if (kind == UnaryKind::IsNan || kind == UnaryKind::IsInf)
+      type = type.clone(builder.getI1Type());
+    return create<UnaryOp>(type, kind, x[0]);
+  });
 }
 
 Value Emitter::binary(BinaryKind kind, Value lhs, Value rhs) {
-  return create<BinaryOp>(lhs.getType(), kind, lhs, rhs);
+  return elementwise({lhs, rhs}, [&](ArrayRef<Value> x) {
+    return create<BinaryOp>(x[0].getType(), kind, x[0], x[1]);
+  });
+}
+
+Value Emitter::binary(BinaryKind kind, Value lhs, const SymExpr &rhs) {
+  if (std::optional<int64_t> number = rhs.asConstant())
+    return binary(kind, lhs, double(*number));
+  return binary(kind, lhs, splat(size(rhs, typeOf(lhs).getElementType()), shapeOf(lhs)));
 }
 
 Value Emitter::compare(CompareKind kind, Value lhs, Value rhs) {
-  return create<CompareOp>(typeOf(lhs).clone(builder.getI1Type()), kind, lhs, rhs);
+  return elementwise({lhs, rhs}, [&](ArrayRef<Value> x) {
+    return create<CompareOp>(typeOf(x[0]).clone(builder.getI1Type()), kind, x[0], x[1]);
+  });
 }
 
 Value Emitter::select(Value condition, Value onTrue, Value onFalse) {
-  return create<SelectOp>(onTrue.getType(), condition, onTrue, onFalse);
+  return elementwise({condition, onTrue, onFalse}, [&](ArrayRef<Value> x) {
+    return create<SelectOp>(x[1].getType(), x[0], x[1], x[2]);
+  });
 }
 
 Value Emitter::convert(Value operand, Type elementType) {
-  return create<ConvertOp>(typeOf(operand).clone(elementType), operand);
+  return elementwise(operand, [&](ArrayRef<Value> x) {
+    return create<ConvertOp>(typeOf(x[0]).clone(elementType), x[0]);
+  });
 }
 
 Value Emitter::iota(RankedTensorType type, int64_t axis) { return create<IotaOp>(type, axis); }
 
 Value Emitter::broadcast(Value operand, Shape shape, ArrayRef<int64_t> dims) {
-  return create<BroadcastOp>(typeOf(operand).clone(shape), operand, dims);
+  // Nothing is repeated along a dimension that was checked to be as large already.
+  Sizes from = shapeOf(operand);
+  for (auto [size, dim] : llvm::zip_equal(from, dims))
+    if (isEqual(size, shape[dim]))
+      size = shape[dim];
+  operand = cast(operand, from);
+  return create<BroadcastOp>(typed(shape, typeOf(operand).getElementType()), operand, dims);
 }
 
 Value Emitter::broadcastTo(Value operand, Shape shape) {
@@ -51,62 +173,88 @@ Value Emitter::broadcastTo(Value operand, Shape shape) {
                    llvm::to_vector(llvm::seq<int64_t>(resultRank - rank, resultRank)));
 }
 
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+/// The 0-D tensor that a tensor of dynamic size repeats, or null.
+static Value repeatedScalar(Value value) {
+  auto repeat = value.getDefiningOp<BroadcastOp>();
+  bool isScalar = repeat && Emitter::typeOf(repeat.getOperand()).getRank() == 0;
+  return isScalar ? repeat.getOperand() : Value();
+}
+
 Value Emitter::reshape(Value operand, Shape shape) {
-  return create<ReshapeOp>(typeOf(operand).clone(shape), operand);
+  if (Value scalar = repeatedScalar(operand))
+    return splat(scalar, shape);
+  RankedTensorType type = typed(shape, typeOf(operand).getElementType());
+  return create<ReshapeOp>(type, operand);
+}
+
+Value Emitter::cast(Value operand, Shape shape) {
+  return create<lumen::CastOp>(typed(shape, typeOf(operand).getElementType()), operand);
 }
 
 Value Emitter::transpose(Value operand, ArrayRef<int64_t> perm) {
-  SmallVector<int64_t> shape;
+  Sizes from = shapeOf(operand), shape;
   for (int64_t dim : perm)
-    shape.push_back(typeOf(operand).getDimSize(dim));
-  return create<TransposeOp>(typeOf(operand).clone(shape), operand, perm);
+    shape.push_back(from[dim]);
+  if (Value scalar = repeatedScalar(operand))
+    return splat(scalar, shape);
+  return create<TransposeOp>(typed(shape, typeOf(operand).getElementType()), operand, perm);
 }
 
-Value Emitter::slice(Value operand, ArrayRef<int64_t> offsets, Shape sizes,
-                     ArrayRef<int64_t> strides) {
-  return create<SliceOp>(typeOf(operand).clone(sizes), operand, toSizes(offsets), strides);
+Value Emitter::slice(Value operand, Shape offsets, Shape sizes, ArrayRef<int64_t> strides) {
+  if (Value scalar = repeatedScalar(operand))
+    return splat(scalar, sizes);
+  return create<SliceOp>(typed(sizes, typeOf(operand).getElementType()), operand, offsets, strides);
 }
 
-Value Emitter::sliceAxis(Value operand, int64_t axis, int64_t offset, int64_t size) {
-  SmallVector<int64_t> sizes(shapeOf(operand));
-  SmallVector<int64_t> offsets(sizes.size(), 0), strides(sizes.size(), 1);
+Value Emitter::sliceAxis(Value operand, int64_t axis, const SymExpr &offset, const SymExpr &size) {
+  Sizes sizes = shapeOf(operand), offsets(sizes.size(), SymExpr(0));
+  SmallVector<int64_t> strides(sizes.size(), 1);
   sizes[axis] = size;
   offsets[axis] = offset;
   return slice(operand, offsets, sizes, strides);
 }
 
 Value Emitter::concat(ValueRange inputs, int64_t axis) {
-  SmallVector<int64_t> shape(shapeOf(inputs.front()));
+  Sizes shape = shapeOf(inputs.front());
   shape[axis] = 0;
   for (Value input : inputs)
-    shape[axis] += typeOf(input).getDimSize(axis);
-  return create<ConcatOp>(typeOf(inputs.front()).clone(shape), inputs, axis);
+    shape[axis] += sizeOf(input, axis);
+  return create<ConcatOp>(typed(shape, typeOf(inputs.front()).getElementType()), inputs, axis);
 }
 
-Value Emitter::pad(PadKind kind, Value operand, Value value, ArrayRef<int64_t> low,
-                   ArrayRef<int64_t> high) {
-  SmallVector<int64_t> shape(shapeOf(operand));
+Value Emitter::pad(PadKind kind, Value operand, Value value, Shape low, Shape high) {
+  Sizes shape = shapeOf(operand);
   for (auto [size, l, h] : llvm::zip(shape, low, high))
     size += l + h;
-  return create<PadOp>(typeOf(operand).clone(shape), kind, operand, value, toSizes(low), toSizes(high));
+  return create<PadOp>(typed(shape, typeOf(operand).getElementType()), kind, operand, value, low,
+                       high);
 }
 
 Value Emitter::gather(Value operand, Value indices, int64_t axis) {
-  SmallVector<int64_t> shape(shapeOf(operand).take_front(axis));
+  Sizes from = shapeOf(operand), shape(Shape(from).take_front(axis));
   llvm::append_range(shape, shapeOf(indices));
-  llvm::append_range(shape, shapeOf(operand).drop_front(axis + 1));
-  return create<GatherOp>(typeOf(operand).clone(shape), operand, indices, axis);
+  llvm::append_range(shape, Shape(from).drop_front(axis + 1));
+  return create<GatherOp>(typed(shape, typeOf(operand).getElementType()), operand, indices, axis);
 }
 
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
 Value Emitter::reduce(ReduceKind kind, Value operand, ArrayRef<int64_t> axes, bool keepDims) {
-  SmallVector<int64_t> shape, keptShape;
+  Sizes shape, keptShape;
   for (auto [i, size] : llvm::enumerate(shapeOf(operand))) {
     bool isReduced = llvm::is_contained(axes, int64_t(i));
-    keptShape.push_back(isReduced ? 1 : size);
+    keptShape.push_back(isReduced ? SymExpr(1) : size);
     if (!isReduced)
       shape.push_back(size);
   }
-  Value result = create<ReduceOp>(typeOf(operand).clone(shape), kind, operand, axes);
+  RankedTensorType type = typed(shape, typeOf(operand).getElementType());
+  Value result = create<ReduceOp>(type, kind, operand, axes);
   return keepDims ? reshape(result, keptShape) : result;
 }
 
@@ -131,20 +279,4 @@ SmallVector<int64_t> lumen::channelsFirstPerm(int64_t rank) {
   for (int64_t i = 1; i + 1 < rank; ++i)
     perm.push_back(i);
   return perm;
-}
-
-std::optional<SmallVector<int64_t>> lumen::broadcastShapes(ArrayRef<int64_t> lhs,
-                                                           ArrayRef<int64_t> rhs) {
-  if (lhs.size() < rhs.size())
-    std::swap(lhs, rhs);
-  SmallVector<int64_t> result(lhs);
-  for (size_t i = 0; i < rhs.size(); ++i) {
-    int64_t &size = result[result.size() - 1 - i];
-    int64_t other = rhs[rhs.size() - 1 - i];
-    if (size == 1)
-      size = other;
-    else if (other != 1 && other != size)
-      return std::nullopt;
-  }
-  return result;
 }

@@ -23,10 +23,31 @@ static LogicalResult transpose(Node &node) {
 // Slice and Split
 //===----------------------------------------------------------------------===//
 
-/// A list that is an attribute before version 10 and an input since; nothing if
-/// it is absent.
-static FailureOr<std::optional<SmallVector<int64_t>>> readSliceList(Node &node, StringRef name,
-                                                                    unsigned index) {
+using BK = BinaryKind;
+using CK = CompareKind;
+
+/// A list that is an attribute before version 10 and an input since, as 0-D i64
+/// values; nothing if it is absent.
+static FailureOr<std::optional<SmallVector<Value>>> readSliceList(Node &node, StringRef name,
+                                                                  unsigned index) {
+  if (node.getOpset() >= 10) {
+    if (!node.input(index))
+      return std::optional<SmallVector<Value>>();
+    FailureOr<SmallVector<Value>> values = node.integerOperand(index, name);
+    if (failed(values))
+      return failure();
+    return std::optional<SmallVector<Value>>(std::move(*values));
+  }
+  std::optional<SmallVector<int64_t>> given = node.integers(name);
+  if (!given)
+    return std::optional<SmallVector<Value>>();
+  return std::optional<SmallVector<Value>>(
+      llvm::map_to_vector(*given, [&](int64_t value) { return node.emit.size(value); }));
+}
+
+/// The same of what decides the structure, which is constant.
+static FailureOr<std::optional<SmallVector<int64_t>>> readSliceConstants(Node &node, StringRef name,
+                                                                         unsigned index) {
   if (node.getOpset() < 10)
     return name == "steps" ? std::optional<SmallVector<int64_t>>() : node.integers(name);
   if (!node.input(index))
@@ -37,24 +58,51 @@ static FailureOr<std::optional<SmallVector<int64_t>>> readSliceList(Node &node, 
   return std::optional<SmallVector<int64_t>>(std::move(*values));
 }
 
+/// A bound of Slice as a position: it counts from the end where it is negative, and
+/// is clamped to `least` and `most`.
+static Value clampBound(Emitter &emit, Value bound, const SymExpr &size, const SymExpr &least,
+                        const SymExpr &most) {
+  if (std::optional<SymExpr> expr = Emitter::known(bound)) {
+    // No dimension is as long; and what stands for infinity should not overflow.
+    constexpr int64_t kInfinity = int64_t(1) << 48;
+    std::optional<int64_t> constant = expr->asConstant();
+    if (constant && std::abs(std::max<int64_t>(*constant, -kInfinity)) >= kInfinity)
+      return emit.size(*constant > 0 ? most : least);
+    // With [x < 0] as min(max(-x, 0), 1), which is a constant for most bounds.
+    SymExpr isNegative = SymExpr::min(SymExpr::max(SymExpr(0) - *expr, 0), 1);
+    SymExpr position = *expr + size * isNegative;
+    return emit.size(SymExpr::max(SymExpr::min(position, most), least));
+  }
+  Value wrapped = emit.binary(BK::Add, bound, size);
+  Value position = emit.select(emit.compare(CK::Lt, bound, 0.0), wrapped, bound);
+  return emit.binary(BK::Max, emit.binary(BK::Min, position, most), least);
+}
+
 static LogicalResult slice(Node &node) {
   auto starts = readSliceList(node, "starts", 1), ends = readSliceList(node, "ends", 2);
-  auto axes = readSliceList(node, "axes", 3), steps = readSliceList(node, "steps", 4);
+  auto axes = readSliceConstants(node, "axes", 3), steps = readSliceConstants(node, "steps", 4);
   if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
     return failure();
   if (!*starts || !*ends)
     return node.error() << (*starts ? "ends are missing" : "starts are missing");
   size_t count = (*starts)->size();
-  ArrayRef<int64_t> shape = node.inputShape(0);
-  for (auto [name, list] : {std::pair("ends", &*ends), {"axes", &*axes}, {"steps", &*steps}})
-    if (*list && (*list)->size() != count)
-      return node.error() << name << " have " << (*list)->size() << " entries, but starts have "
-                          << count;
+  Sizes shape = node.inputShape(0);
+  auto checkCount = [&](StringRef name, size_t given) -> LogicalResult {
+    if (given == count)
+      return success();
+    return node.error() << name << " have " << given << " entries, but starts have " << count;
+  };
+  if (failed(checkCount("ends", (*ends)->size())) ||
+      (*axes && failed(checkCount("axes", (*axes)->size()))) ||
+      (*steps && failed(checkCount("steps", (*steps)->size()))))
+    return failure();
   if (!*axes && count > shape.size())
     return node.error() << "starts have " << count << " entries, but the input has " << shape.size()
                         << " dimensions";
 
-  SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1), sizes(shape);
+  Emitter &emit = node.emit;
+  Sizes offsets(shape.size(), SymExpr(0)), sizes(shape);
+  SmallVector<int64_t> strides(shape.size(), 1);
   llvm::SmallBitVector seen(shape.size());
   for (size_t i = 0; i < count; ++i) {
     FailureOr<int64_t> axis = node.normalizeAxis(*axes ? (**axes)[i] : int64_t(i), shape.size());
@@ -63,43 +111,50 @@ static LogicalResult slice(Node &node) {
     if (seen.test(*axis))
       return node.error() << "axis " << *axis << " is given twice";
     seen.set(*axis);
-    int64_t size = shape[*axis], step = *steps ? (**steps)[i] : 1;
+    const SymExpr &size = shape[*axis];
+    int64_t step = *steps ? (**steps)[i] : 1;
     if (step == 0)
       return node.error() << "steps have the entry 0";
-    if (size == 0)
+    if (size == SymExpr(0))
       continue;
-    // Bounds count from the end where they are negative, and are clamped to the
-    // elements that a walk in the step's direction can meet.
-    auto clampBound = [&](int64_t bound, int64_t least, int64_t most) {
-      return std::clamp(bound < 0 ? bound + size : bound, least, most);
-    };
-    int64_t start =
-        step > 0 ? clampBound((**starts)[i], 0, size) : clampBound((**starts)[i], 0, size - 1);
-    int64_t end =
-        step > 0 ? clampBound((**ends)[i], 0, size) : clampBound((**ends)[i], -1, size - 1);
-    // The least int64 has no magnitude, and no dimension is as long.
-    int64_t stride = std::clamp<int64_t>(step, -size - 1, size + 1);
-    int64_t distance = step > 0 ? end - start : start - end, length = std::abs(stride);
-    sizes[*axis] = distance > 0 ? (distance + length - 1) / length : 0;
-    offsets[*axis] = sizes[*axis] == 0 ? 0 : start;
-    strides[*axis] = sizes[*axis] <= 1 ? 1 : stride;
+    // Bounds are clamped to the elements that a walk in the step's direction can
+    // meet.
+    SymExpr least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
+    Value start = clampBound(emit, (**starts)[i], size, 0, SymExpr::max(most, 0));
+    Value end = clampBound(emit, (**ends)[i], size, least, most);
+    // The least int64 has no magnitude, and no dimension is as long as 2^48.
+    constexpr int64_t kLongest = int64_t(1) << 48;
+    int64_t longest = size.asConstant().value_or(kLongest) + 1;
+    int64_t stride = std::clamp<int64_t>(step, -longest, longest), length = std::abs(stride);
+    // ceil((end - start) / step), or nothing.
+    Value distance = step > 0 ? emit.binary(BK::Sub, end, start) : emit.binary(BK::Sub, start, end);
+    distance = emit.binary(BK::Min, emit.binary(BK::Max, distance, 0.0), size);
+    if (length > 1)
+      distance = emit.binary(BK::Div, emit.binary(BK::Add, distance, emit.size(length - 1)),
+                             emit.size(length));
+    // The size of the operand bounds both.
+    sizes[*axis] = node.bind(distance, size);
+    offsets[*axis] = sizes[*axis] == SymExpr(0) ? SymExpr(0) : node.bind(start, size);
+    strides[*axis] = sizes[*axis] == SymExpr(0) || isOne(sizes[*axis]) ? 1 : stride;
   }
-  return node.yield(node.emit.slice(node.input(0), offsets, sizes, strides));
+  return node.yield(emit.slice(node.input(0), offsets, sizes, strides));
 }
 
 /// Sizes are an attribute before version 13, an input since; num_outputs since
 /// 18; equal parts without either.
 static LogicalResult split(Node &node) {
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0);
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), shape.size());
   if (failed(axis))
     return failure();
-  int64_t size = shape[*axis], count = node.getNumOutputs();
-  std::optional<SmallVector<int64_t>> sizes;
+  const SymExpr &size = shape[*axis];
+  int64_t count = node.getNumOutputs();
+  std::optional<Sizes> sizes;
   if (node.getOpset() < 13) {
-    sizes = node.integers("split");
+    if (std::optional<SmallVector<int64_t>> given = node.integers("split"))
+      sizes = toSizes(*given);
   } else if (node.input(1)) {
-    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1, "split");
+    FailureOr<Sizes> given = node.sizeOperand(1, "split");
     if (failed(given))
       return failure();
     sizes = std::move(*given);
@@ -110,28 +165,31 @@ static LogicalResult split(Node &node) {
     return node.error() << "attribute 'num_outputs' is " << parts << ", but the node has " << count
                         << " outputs";
   if (!sizes) {
-    if (!isCounted && size % count != 0)
-      return node.error() << "dimension " << *axis << " of size " << size
+    SymExpr equal = SymExpr::floorDiv(size, count);
+    if (!isCounted && !node.ensureEqual(equal * count, size, "elements of equal parts"))
+      return node.error() << "dimension " << *axis << " of size " << size.str()
                           << " cannot be split into " << count << " equal parts";
     // With num_outputs the last part is smaller where the rest demands it.
-    int64_t part = (size + count - 1) / count, left = size;
+    SymExpr part = isCounted ? SymExpr::ceilDiv(size, count) : equal, left = size;
     sizes.emplace();
     for (int64_t i = 0; i < count; ++i, left -= sizes->back())
-      sizes->push_back(std::min(part, left));
+      sizes->push_back(isCounted ? SymExpr::min(part, left) : part);
   }
   if (int64_t(sizes->size()) != count)
     return node.error() << "split has " << sizes->size() << " sizes, but the node has " << count
                         << " outputs";
-  int64_t total = 0;
-  for (int64_t part : *sizes)
-    if (part < 0 || llvm::AddOverflow(total, part, total))
-      return node.error() << "split has the size " << part;
-  if (total != size)
-    return node.error() << "split sizes " << shapeText(*sizes) << " add up to " << total
-                        << ", but dimension " << *axis << " has size " << size;
+  SymExpr total = 0;
+  for (const SymExpr &part : *sizes) {
+    total += part;
+    if ((SymExpr(0) - part).isPositive() || !total.isValid())
+      return node.error() << "split has the size " << part.str();
+  }
+  if (!node.ensureEqual(total, size, "the sum of the parts and the dimension"))
+    return node.error() << "split sizes " << shapeText(*sizes) << " add up to " << total.str()
+                        << ", but dimension " << *axis << " has size " << size.str();
   SmallVector<Value> results;
-  int64_t offset = 0;
-  for (int64_t part : *sizes) {
+  SymExpr offset = 0;
+  for (const SymExpr &part : *sizes) {
     results.push_back(node.emit.sliceAxis(node.input(0), *axis, offset, part));
     offset += part;
   }
@@ -145,32 +203,34 @@ static LogicalResult split(Node &node) {
 static LogicalResult concat(Node &node) {
   if (!node.has("axis"))
     return node.error() << "attribute 'axis' is missing";
-  ArrayRef<int64_t> first = node.inputShape(0);
+  Sizes first = node.inputShape(0);
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), first.size());
   if (failed(axis))
     return failure();
-  int64_t total = 0;
+  SymExpr total = 0;
+  SmallVector<Value> inputs;
   for (unsigned i = 0; i < node.getNumInputs(); ++i) {
-    ArrayRef<int64_t> shape = node.inputShape(i);
-    bool fits = shape.size() == first.size();
-    for (size_t d = 0; fits && d < shape.size(); ++d)
-      fits = int64_t(d) == *axis || shape[d] == first[d];
-    if (!fits)
+    Sizes shape = node.inputShape(i), expected = first;
+    if (shape.size() == first.size())
+      expected[*axis] = shape[*axis];
+    if (!node.ensureEqual(shape, expected, "dimensions beside the joined one"))
       return node.error() << "inputs of shapes " << shapeText(first) << " and " << shapeText(shape)
                           << " cannot be joined along dimension " << *axis;
     if (failed(node.expectSameElementType(0, i)))
       return failure();
-    if (llvm::AddOverflow(total, shape[*axis], total))
+    total += shape[*axis];
+    if (!total.isValid())
       return node.error() << "result is too large";
+    inputs.push_back(node.emit.cast(node.input(i), expected));
   }
-  return node.yield(node.emit.concat(node.getInputs(), *axis));
+  return node.yield(node.emit.concat(inputs, *axis));
 }
 
 static LogicalResult expand(Node &node) {
-  FailureOr<SmallVector<int64_t>> target = node.constantIntegers(1, "shape");
+  FailureOr<Sizes> target = node.sizeOperand(1, "shape");
   if (failed(target))
     return failure();
-  std::optional<SmallVector<int64_t>> shape = broadcastShapes(node.inputShape(0), *target);
+  std::optional<Sizes> shape = node.broadcast(node.inputShape(0), *target);
   if (!shape)
     return node.error() << "input of shape " << shapeText(node.inputShape(0))
                         << " cannot be broadcast with the shape " << shapeText(*target);
@@ -181,22 +241,22 @@ static LogicalResult expand(Node &node) {
 
 /// [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r*a, s*b]
 static LogicalResult tile(Node &node) {
-  FailureOr<SmallVector<int64_t>> repeats = node.constantIntegers(1, "repeats");
+  FailureOr<Sizes> repeats = node.sizeOperand(1, "repeats");
   if (failed(repeats))
     return failure();
-  ArrayRef<int64_t> from = node.inputShape(0);
+  Sizes from = node.inputShape(0);
   if (repeats->size() != from.size())
     return node.error() << "repeats have " << repeats->size() << " entries, expected "
                         << from.size();
-  SmallVector<int64_t> repeated, dims, shape;
+  Sizes repeated, shape;
+  SmallVector<int64_t> dims;
   for (auto [i, size, repeat] : llvm::enumerate(from, *repeats)) {
     repeated.append({repeat, size});
     dims.push_back(2 * i + 1);
-  }
-  if (failed(node.checkSize(repeated)))
-    return failure();
-  for (auto [size, repeat] : llvm::zip(from, *repeats))
     shape.push_back(size * repeat);
+  }
+  if (failed(node.checkSize(repeated)) || failed(node.checkSize(shape)))
+    return failure();
   return node.yield(node.emit.reshape(node.emit.broadcast(node.input(0), repeated, dims), shape));
 }
 
@@ -219,23 +279,23 @@ static LogicalResult pad(Node &node) {
   if (!kind || (*kind == PadKind::Wrap && node.getOpset() < 19))
     return node.error() << "attribute 'mode' is '" << mode
                         << "', expected constant, edge or reflect";
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0), pads;
   Type element = node.inputType(0).getElementType();
   Emitter &emit = node.emit;
-  SmallVector<int64_t> pads, axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   Value value = emit.scalar(0, element);
   if (node.getOpset() < 11) {
-    pads = node.integers("pads").value_or(SmallVector<int64_t>());
+    pads = toSizes(node.integers("pads").value_or(SmallVector<int64_t>()));
     value = emit.scalar(node.real("value", 0), element);
   } else {
-    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1, "pads");
+    FailureOr<Sizes> given = node.sizeOperand(1, "pads");
     if (failed(given))
       return failure();
     pads = std::move(*given);
     if (node.input(2)) {
       if (failed(node.expectSameElementType(0, 2)))
         return failure();
-      if (node.inputType(2).getNumElements() != 1)
+      if (!node.ensureEqual(product(node.inputShape(2)), 1, "elements of the value"))
         return node.error() << "value has shape " << shapeText(node.inputShape(2))
                             << ", expected scalar";
       value = emit.reshape(node.input(2), {});
@@ -257,26 +317,52 @@ static LogicalResult pad(Node &node) {
   }
   if (pads.size() != 2 * axes.size())
     return node.error() << "pads have " << pads.size() << " entries, expected " << 2 * axes.size();
-  SmallVector<int64_t> low(shape.size(), 0), high(shape.size(), 0), result(shape);
+  Sizes low(shape.size(), SymExpr(0)), high = low, offsets = low, result(shape);
+  bool isCropped = false;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     low[axis] = pads[i];
     high[axis] = pads[axes.size() + i];
-    int64_t size = shape[axis];
-    if (llvm::AddOverflow(size, low[axis], result[axis]) ||
-        llvm::AddOverflow(result[axis], high[axis], result[axis]) || result[axis] < 0)
-      return node.error() << "pads " << low[axis] << " and " << high[axis]
-                          << " do not fit dimension " << axis << " of size " << size;
+    const SymExpr &size = shape[axis];
+    result[axis] = size + low[axis] + high[axis];
+    if (!result[axis].isValid() || (SymExpr(0) - result[axis]).isPositive())
+      return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
+                          << " do not fit dimension " << axis << " of size " << size.str();
     // A reflection does not repeat the border, and both read within one period.
-    int64_t most = *kind == PadKind::Reflect ? size - 1 : size;
+    SymExpr most = *kind == PadKind::Reflect ? size - 1 : size;
     bool isBounded = *kind == PadKind::Reflect || *kind == PadKind::Wrap;
-    if ((isBounded && std::max(low[axis], high[axis]) > most) ||
-        (*kind == PadKind::Edge && size == 0 && result[axis] != 0))
-      return node.error() << "pads " << low[axis] << " and " << high[axis] << " of mode '" << mode
-                          << "' are wider than dimension " << axis << " of size " << size;
+    bool isTooWide = false;
+    for (const SymExpr *amount : {&low[axis], &high[axis]})
+      if (isBounded) {
+        isTooWide |= (*amount - most).isPositive();
+        emit.check(CheckKind::LessEqual, *amount, SymExpr::max(most, 0), "a pad and its dimension");
+      }
+    if (*kind == PadKind::Edge && size == SymExpr(0))
+      isTooWide |= result[axis] != SymExpr(0);
+    else if (*kind == PadKind::Edge)
+      emit.check(CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
+                 "elements to repeat at the edge");
+    if (isTooWide)
+      return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
+                          << " of mode '" << mode << "' are wider than dimension " << axis
+                          << " of size " << size.str();
+    // What may be a crop as well as a pad is both, one after the other.
+    for (auto [amount, isLow] : {std::pair(&low[axis], true), {&high[axis], false}}) {
+      if (amount->isNonNegative() || (SymExpr(0) - *amount).isNonNegative())
+        continue;
+      SymExpr crop = SymExpr::max(SymExpr(0) - *amount, 0);
+      *amount = SymExpr::max(*amount, 0);
+      shape[axis] -= crop;
+      if (isLow)
+        offsets[axis] = crop;
+      isCropped = true;
+    }
   }
   if (failed(node.checkSize(result)))
     return failure();
-  return node.yield(emit.pad(*kind, node.input(0), value, low, high));
+  Value x = node.input(0);
+  if (isCropped)
+    x = emit.slice(x, offsets, shape, SmallVector<int64_t>(shape.size(), 1));
+  return node.yield(emit.pad(*kind, x, value, low, high));
 }
 
 //===----------------------------------------------------------------------===//
@@ -284,35 +370,49 @@ static LogicalResult pad(Node &node) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult gather(Node &node) {
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes sizes = node.inputShape(0);
+  Node::Shape shape = sizes;
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), shape.size());
   if (failed(axis))
     return failure();
   Type indexType = node.inputType(1).getElementType();
   if (!indexType.isInteger(32) && !indexType.isInteger(64))
     return node.error() << "indices have element type " << indexType << ", expected i32 or i64";
-  int64_t size = shape[*axis];
-  // Indices that are known are checked now.
+  const SymExpr &size = shape[*axis];
+  Emitter &emit = node.emit;
+  // Indices that are known are checked now, or against a size that the run tells.
   std::optional<ConstantData> known = ConstantData::get(node.input(1));
+  int64_t needed = 0;
   if (known)
-    for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i)
-      if (int64_t index = (*known)[i].integer; index < -size || index >= size)
+    for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i) {
+      int64_t index = (*known)[i].integer;
+      needed = std::max(needed, index < 0 ? (index == INT64_MIN ? INT64_MAX : -index) : index + 1);
+      if ((SymExpr(needed) - size).isPositive())
         return node.error() << "index " << index << " lies outside dimension " << *axis
-                            << " of size " << size;
-  if (size == 0 && llvm::none_of(node.inputShape(1), [](int64_t extent) { return extent == 0; }))
+                            << " of size " << size.str();
+    }
+  Sizes indices = node.inputShape(1);
+  if (size == SymExpr(0) && !llvm::is_contained(indices, SymExpr(0)))
     return node.error() << "picks from dimension " << *axis << ", which has size 0";
-  SmallVector<int64_t> result(shape.take_front(*axis));
-  llvm::append_range(result, node.inputShape(1));
+  Sizes result(shape.take_front(*axis));
+  llvm::append_range(result, indices);
   llvm::append_range(result, shape.drop_front(*axis + 1));
   if (failed(node.checkSize(result)))
     return failure();
+  if (known)
+    emit.check(CheckKind::LessEqual, needed, size, "an index and its dimension");
   // One known index is a slice, which needs no copy where the layout allows.
-  if (known && known->size() == 1) {
-    int64_t index = (*known)[0].integer;
-    Value part = node.emit.sliceAxis(node.input(0), *axis, index < 0 ? index + size : index, 1);
-    return node.yield(node.emit.reshape(part, result));
+  std::optional<SymExpr> index;
+  if (product(indices) == SymExpr(1))
+    index = Emitter::known(node.input(1));
+  if (index && (index->asConstant() || index->isNonNegative())) {
+    bool isFromEnd = index->asConstant().value_or(0) < 0;
+    if (!index->asConstant())
+      emit.check(CheckKind::LessEqual, *index + 1, size, "an index and its dimension");
+    SymExpr offset = isFromEnd ? *index + size : *index;
+    return node.yield(emit.reshape(emit.sliceAxis(node.input(0), *axis, offset, 1), result));
   }
-  return node.yield(node.emit.gather(node.input(0), node.input(1), *axis));
+  return node.yield(emit.gather(node.input(0), node.input(1), *axis));
 }
 
 /// What DepthToSpace and SpaceToDepth share: the side of a block, and whether its
@@ -342,11 +442,12 @@ static LogicalResult depthToSpace(Node &node) {
   FailureOr<Blocks> blocks = readBlocks(node, /*modeSince=*/11);
   if (failed(blocks))
     return failure();
-  int64_t b = blocks->side, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
-  int64_t h = node.inputShape(0)[2], w = node.inputShape(0)[3];
-  if (c % (b * b) != 0)
-    return node.error() << "input has " << c << " channels, expected a multiple of " << b * b;
-  int64_t depth = c / (b * b);
+  Sizes shape = node.inputShape(0);
+  const SymExpr &n = shape[0], &c = shape[1], &h = shape[2], &w = shape[3], b = blocks->side;
+  SymExpr depth = SymExpr::floorDiv(c, b * b);
+  if (!node.ensureEqual(depth * b * b, c, "channels of whole blocks"))
+    return node.error() << "input has " << c.str() << " channels, expected a multiple of "
+                        << (b * b).str();
   Emitter &emit = node.emit;
   // Both to [n, depth, h, b, w, b].
   Value x =
@@ -360,27 +461,32 @@ static LogicalResult spaceToDepth(Node &node) {
   FailureOr<Blocks> blocks = readBlocks(node, /*modeSince=*/28);
   if (failed(blocks))
     return failure();
-  int64_t b = blocks->side, n = node.inputShape(0)[0], c = node.inputShape(0)[1];
-  int64_t h = node.inputShape(0)[2], w = node.inputShape(0)[3];
-  if (h % b != 0 || w % b != 0)
-    return node.error() << "input is " << h << "x" << w << ", expected multiples of " << b;
+  Sizes shape = node.inputShape(0);
+  const SymExpr &n = shape[0], &c = shape[1], &h = shape[2], &w = shape[3], b = blocks->side;
+  SymExpr rows = SymExpr::floorDiv(h, b), columns = SymExpr::floorDiv(w, b);
+  if (!node.ensureEqual(rows * b, h, "rows of whole blocks") ||
+      !node.ensureEqual(columns * b, w, "columns of whole blocks"))
+    return node.error() << "input is " << h.str() << "x" << w.str() << ", expected multiples of "
+                        << b.str();
   Emitter &emit = node.emit;
-  Value x = emit.reshape(node.input(0), {n, c, h / b, b, w / b, b});
+  Value x = emit.reshape(node.input(0), {n, c, rows, b, columns, b});
   x = blocks->positionsFirst ? emit.transpose(x, {0, 3, 5, 1, 2, 4})
                              : emit.transpose(x, {0, 1, 3, 5, 2, 4});
-  return node.yield(emit.reshape(x, {n, c * b * b, h / b, w / b}));
+  return node.yield(emit.reshape(x, {n, c * b * b, rows, columns}));
 }
 
 static const OperatorRow rows[] = {
     {"Concat", 1, OperatorRow::kVariadic, concat},
     {"DepthToSpace", 1, 1, depthToSpace},
-    {"Expand", 2, 2, expand, "constant shape"},
-    {"Gather", 2, 2, gather, "not of strings; indices out of range are clamped"},
-    {"Pad", 1, 4, pad, "constant pads; reflect and wrap by at most one period"},
-    {"Slice", 1, 5, slice, "constant bounds"},
+    {"Expand", 2, 2, expand},
+    {"Gather", 2, 2, gather, "not of strings"},
+    {"Pad", 1, 4, pad,
+     "constant axes; what the run gives is not negative; reflect and wrap by at "
+     "most one period"},
+    {"Slice", 1, 5, slice, "constant axes and steps"},
     {"SpaceToDepth", 1, 1, spaceToDepth},
-    {"Split", 1, 2, split, "constant sizes"},
-    {"Tile", 2, 2, tile, "constant repeats"},
+    {"Split", 1, 2, split},
+    {"Tile", 2, 2, tile},
     {"Transpose", 1, 1, transpose},
 };
 

@@ -2,6 +2,8 @@
 
 #include "passes/onnx-to-lumen/Converter.h"
 
+#include "dialects/Lumen/SizesData.h"
+
 using namespace mlir;
 using namespace lumen;
 
@@ -48,16 +50,23 @@ std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
   return SmallVector<int64_t>(attr.asArrayRef());
 }
 
-FailureOr<SmallVector<int64_t>> Node::constantIntegers(unsigned index, StringRef what) {
+/// Checks a list of integers, or one.
+static LogicalResult expectIntegers(Node &node, unsigned index, StringRef what) {
   // An attribute of old versions that became an input is optional in the row.
-  if (!input(index))
-    return error() << what << " are missing";
-  Type element = inputType(index).getElementType();
+  if (!node.input(index))
+    return node.error() << what << " are missing";
+  Type element = node.inputType(index).getElementType();
   if (!isa<IntegerType>(element))
-    return error() << what << " has element type " << element << ", expected an integer type";
-  if (inputType(index).getRank() > 1)
-    return error() << what << " has shape " << shapeText(inputShape(index))
-                   << ", expected one dimension";
+    return node.error() << what << " has element type " << element << ", expected an integer type";
+  if (node.inputRank(index) > 1)
+    return node.error() << what << " has shape " << shapeText(node.inputShape(index))
+                        << ", expected one dimension";
+  return success();
+}
+
+FailureOr<SmallVector<int64_t>> Node::constantIntegers(unsigned index, StringRef what) {
+  if (mlir::failed(expectIntegers(*this, index, what)))
+    return failure();
   std::optional<ConstantData> data = ConstantData::get(input(index));
   if (!data)
     return error() << what << " is computed from the model's inputs; only constants are supported";
@@ -66,6 +75,73 @@ FailureOr<SmallVector<int64_t>> Node::constantIntegers(unsigned index, StringRef
     values.push_back((*data)[i].integer);
   return values;
 }
+
+//===----------------------------------------------------------------------===//
+// Numbers that the run gives
+//===----------------------------------------------------------------------===//
+
+/// The element as a 0-D i64 tensor.
+static Value pickElement(Emitter &emit, Value list, int64_t index) {
+  auto [source, position] = Emitter::sourceOf(list, index);
+  if (std::optional<SizesData> data = SizesData::get(source); data && !data->isReal())
+    return emit.size((*data)[position].over);
+  Value &number = emit.facts.elements[{source, position}];
+  if (!number) {
+    Value flat = emit.reshape(source, product(Emitter::shapeOf(source)));
+    Value element = emit.reshape(emit.sliceAxis(flat, 0, position, 1), {});
+    number = emit.convert(element, emit.builder.getI64Type());
+  }
+  auto bound = emit.facts.bound.find(number);
+  return bound == emit.facts.bound.end() ? number : emit.size(bound->second);
+}
+
+FailureOr<SmallVector<Value>> Node::integerOperand(unsigned index, StringRef what) {
+  if (mlir::failed(expectIntegers(*this, index, what)))
+    return failure();
+  std::optional<int64_t> count = product(inputShape(index)).asConstant();
+  if (!count)
+    return error() << what << " has " << inputShape(index).front().str()
+                   << " elements, which only the run knows; a fixed number is supported";
+  SmallVector<Value> numbers;
+  for (int64_t i = 0; i < *count; ++i)
+    numbers.push_back(pickElement(emit, input(index), i));
+  return numbers;
+}
+
+FailureOr<Value> Node::scalarOperand(unsigned index, StringRef what) {
+  if (product(inputShape(index)) != SymExpr(1))
+    return error() << what << " has shape " << shapeText(inputShape(index)) << ", expected scalar";
+  if (isa<IntegerType>(inputType(index).getElementType()) &&
+      !inputType(index).getElementType().isInteger(1))
+    return pickElement(emit, input(index), 0);
+  return emit.reshape(input(index), {});
+}
+
+SymExpr Node::bind(Value number, std::optional<SymExpr> atMost) {
+  if (std::optional<SymExpr> expr = Emitter::known(number))
+    return *expr;
+  auto [entry, isNew] = emit.facts.bound.try_emplace(number);
+  if (isNew) {
+    std::string name = graph.freshSymbol(getOperator().lower());
+    entry->second = SymExpr::symbol(name);
+    StringAttr bound;
+    if (atMost && atMost->isValid())
+      bound = emit.builder.getStringAttr(atMost->str());
+    SymbolOp::create(emit.builder, emit.loc, emit.builder.getStringAttr(name), number, bound);
+  }
+  return entry->second;
+}
+
+FailureOr<Sizes> Node::sizeOperand(unsigned index, StringRef what) {
+  FailureOr<SmallVector<Value>> numbers = integerOperand(index, what);
+  if (mlir::failed(numbers))
+    return failure();
+  return Sizes(llvm::map_range(*numbers, [&](Value number) { return bind(number); }));
+}
+
+//===----------------------------------------------------------------------===//
+// Axes and shapes
+//===----------------------------------------------------------------------===//
 
 FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
@@ -87,27 +163,90 @@ FailureOr<SmallVector<int64_t>> Node::normalizeAxes(ArrayRef<int64_t> axes, int6
   return result;
 }
 
-LogicalResult Node::checkSize(ArrayRef<int64_t> shape) {
+LogicalResult Node::checkSize(Shape shape) {
   // Bytes of the widest element type must stay addressable, in the 47 bits that
-  // a process has; so the sizes of many tensors can be added up as well.
+  // a process has; so the sizes of many tensors can be added up as well. What
+  // symbols make of it, the run checks.
   constexpr int64_t kAddressable = int64_t(1) << 47;
   int64_t bytes = 8;
-  for (int64_t size : shape) {
-    if (ShapedType::isDynamic(size))
+  for (const SymExpr &expr : shape) {
+    if (!expr.isValid())
+      return error() << "result of shape " << shapeText(shape) << " is too large";
+    std::optional<int64_t> size = expr.asConstant();
+    if (!size) {
+      if ((SymExpr(0) - expr).isPositive())
+        return error() << "result has the dimension " << expr.str() << ", which is negative";
       continue;
-    if (size < 0)
-      return error() << "result has the negative dimension " << size;
-    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kAddressable)
+    }
+    if (*size < 0)
+      return error() << "result has the negative dimension " << *size;
+    if (llvm::MulOverflow(bytes, *size, bytes) || bytes > kAddressable)
       return error() << "result of shape " << shapeText(shape) << " is too large";
   }
   return success();
 }
 
-FailureOr<SmallVector<int64_t>> Node::broadcastInputShapes() {
-  SmallVector<int64_t> shape;
+bool Node::ensureEqual(const SymExpr &a, const SymExpr &b, StringRef what) {
+  if (SymExpr::differ(a, b))
+    return false;
+  emit.check(CheckKind::Equal, a, b, what);
+  return true;
+}
+
+bool Node::ensureEqual(Shape a, Shape b, StringRef what) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+           return ensureEqual(std::get<0>(pair), std::get<1>(pair), what);
+         });
+}
+
+std::optional<Sizes> Node::broadcast(Shape lhs, Shape rhs) {
+  if (lhs.size() < rhs.size())
+    std::swap(lhs, rhs);
+  Sizes result(lhs);
+  for (size_t i = 0; i < rhs.size(); ++i) {
+    SymExpr &size = result[result.size() - 1 - i];
+    const SymExpr &other = rhs[rhs.size() - 1 - i];
+    auto mayBeOne = [](const SymExpr &expr) { return !SymExpr::differ(expr, 1); };
+    if (!mayBeOne(size) && !mayBeOne(other)) {
+      if (!ensureEqual(size, other, "dimensions that are broadcast together"))
+        return std::nullopt;
+      size = Emitter::simpler(size, other);
+      continue;
+    }
+    // Where min(512, n) and n fit together they are equal: tables of positions are
+    // longer than what is looked up in them.
+    std::optional<int64_t> cap = size.cappedAt(other), otherCap = other.cappedAt(size);
+    if (cap.value_or(otherCap.value_or(0)) > 1) {
+      const SymExpr &whole = cap ? other : size;
+      emit.check(CheckKind::LessEqual, whole, cap ? *cap : *otherCap, "elements of a table");
+      emit.noteEqual(size, other);
+      size = SymExpr(whole);
+      continue;
+    }
+    emit.check(CheckKind::Broadcast, size, other, "dimensions that are broadcast together");
+    size = SymExpr::broadcast(size, other);
+  }
+  return result;
+}
+
+bool Node::ensureBroadcastTo(Shape from, Shape to) {
+  if (from.size() > to.size())
+    return false;
+  for (auto [a, b] : llvm::zip(from, to.take_back(from.size()))) {
+    if (isOne(a) || a == b)
+      continue;
+    std::optional<Sizes> joined = broadcast(a, b);
+    if (!joined || !ensureEqual(joined->front(), b, "a dimension and what it is broadcast to"))
+      return false;
+  }
+  return true;
+}
+
+FailureOr<Sizes> Node::broadcastInputShapes() {
+  Sizes shape;
   for (Value value : inputs) {
-    ArrayRef<int64_t> next = Emitter::shapeOf(value);
-    std::optional<SmallVector<int64_t>> joined = broadcastShapes(shape, next);
+    Sizes next = Emitter::shapeOf(value);
+    std::optional<Sizes> joined = broadcast(shape, next);
     if (!joined)
       return error() << "inputs of shapes " << shapeText(shape) << " and " << shapeText(next)
                      << " cannot be broadcast together";
@@ -152,29 +291,27 @@ FailureOr<SmallVector<int64_t>> lumen::readSpatialList(Node &node, StringRef nam
   return std::move(*values);
 }
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Padding that makes the result as large as the input divided by the stride.
-static void padSame(WindowAxis &axis, int64_t size, int64_t extent, bool isUpper) {
-  axis.output = ceilDiv(size, axis.stride);
-  int64_t total = std::max<int64_t>((axis.output - 1) * axis.stride + extent - size, 0);
-  axis.padLow = isUpper ? total / 2 : total - total / 2;
+static void padSame(WindowAxis &axis, const SymExpr &size, bool isUpper) {
+  axis.output = SymExpr::ceilDiv(size, axis.stride);
+  SymExpr total = SymExpr::max((axis.output - 1) * axis.stride + axis.extent() - size, 0);
+  SymExpr half = SymExpr::floorDiv(total, 2);
+  axis.padLow = isUpper ? half : total - half;
   axis.padHigh = total - axis.padLow;
 }
 
 /// With ceil_mode the last window may reach beyond the padding, but has to start
 /// before its end; that holds for the only window as well.
-static int64_t outputSize(const WindowAxis &axis, int64_t size, int64_t extent, bool isCeil) {
-  int64_t room = size + axis.padLow + axis.padHigh - extent;
-  if (room < 0)
-    return isCeil && -room < axis.stride ? 1 : 0;
-  int64_t output = (isCeil ? ceilDiv(room, axis.stride) : room / axis.stride) + 1;
-  if (isCeil && (output - 1) * axis.stride >= size + axis.padLow)
-    --output;
-  return output;
+static SymExpr outputSize(const WindowAxis &axis, const SymExpr &size, bool isCeil) {
+  SymExpr room = size + axis.padLow + axis.padHigh - axis.extent();
+  if (!isCeil)
+    return SymExpr::floorDiv(room, axis.stride) + 1;
+  // Windows that fit, and windows that start before the end.
+  return SymExpr::min(SymExpr::ceilDiv(room, axis.stride) + 1,
+                      SymExpr::ceilDiv(size + axis.padLow, axis.stride));
 }
 
-FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<int64_t> sizes,
+FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<SymExpr> sizes,
                                                      ArrayRef<int64_t> kernel, bool takesCeilMode) {
   size_t count = sizes.size();
   std::optional<SmallVector<int64_t>> kernelShape = node.integers("kernel_shape");
@@ -208,22 +345,43 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<int64_
   SmallVector<WindowAxis> axes;
   for (size_t i = 0; i < count; ++i) {
     WindowAxis axis{kernel[i], (*strides)[i], (*dilations)[i], 0, 0, 0};
-    int64_t extent = (axis.window - 1) * axis.dilation + 1;
     if (autoPad.starts_with("SAME")) {
-      padSame(axis, sizes[i], extent, autoPad == "SAME_UPPER");
+      padSame(axis, sizes[i], autoPad == "SAME_UPPER");
     } else {
       bool isGiven = autoPad != "VALID";
       if (isGiven) {
         axis.padLow = (*pads)[i];
         axis.padHigh = (*pads)[count + i];
       }
-      axis.output = outputSize(axis, sizes[i], extent, isCeil && isGiven);
+      axis.output = outputSize(axis, sizes[i], isCeil && isGiven);
     }
-    if (axis.output < 1)
-      return node.error() << "window of " << extent << " does not fit into spatial dimension " << i
-                          << " of " << sizes[i] << " with padding " << axis.padLow << " and "
-                          << axis.padHigh;
+    if ((SymExpr(1) - axis.output).isPositive())
+      return node.error() << "window of " << axis.extent()
+                          << " does not fit into spatial dimension " << i << " of "
+                          << sizes[i].str() << " with padding " << axis.padLow.str() << " and "
+                          << axis.padHigh.str();
+    node.emit.check(CheckKind::LessEqual, 1, axis.output, "places of a window");
     axes.push_back(axis);
   }
   return axes;
+}
+
+Value lumen::padDynamic(Emitter &emit, Value operand, MutableArrayRef<WindowAxis> axes,
+                        double value) {
+  Sizes low(1, SymExpr(0)), high(1, SymExpr(0));
+  bool isNeeded = false;
+  for (WindowAxis &axis : axes) {
+    bool isDynamic = !axis.padLow.asConstant() || !axis.padHigh.asConstant();
+    isNeeded |= isDynamic;
+    low.push_back(isDynamic ? axis.padLow : SymExpr(0));
+    high.push_back(isDynamic ? axis.padHigh : SymExpr(0));
+    if (isDynamic)
+      axis.padLow = axis.padHigh = 0;
+  }
+  if (!isNeeded)
+    return operand;
+  low.push_back(0);
+  high.push_back(0);
+  Value fill = emit.scalar(value, Emitter::typeOf(operand).getElementType());
+  return emit.pad(PadKind::Constant, operand, fill, low, high);
 }

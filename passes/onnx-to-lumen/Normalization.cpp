@@ -21,11 +21,12 @@ template <bool log> static LogicalResult softmax(Node &node) {
   if (failed(axis) || failed(node.expectReal()))
     return failure();
   Emitter &emit = node.emit;
-  ArrayRef<int64_t> shape = node.inputShape(0), tail = shape.drop_front(*axis + 1);
-  if (!isFlat || llvm::all_of(tail, [](int64_t size) { return size == 1; }))
+  Sizes sizes = node.inputShape(0);
+  Node::Shape shape = sizes;
+  if (!isFlat || llvm::all_of(shape.drop_front(*axis + 1), isOne))
     return node.yield(emit.softmax(node.input(0), *axis, log));
-  Value flat = emit.reshape(node.input(0), {ShapedType::getNumElements(shape.take_front(*axis)),
-                                            ShapedType::getNumElements(shape.drop_front(*axis))});
+  Value flat = emit.reshape(node.input(0),
+                            {product(shape.take_front(*axis)), product(shape.drop_front(*axis))});
   return node.yield(emit.reshape(emit.softmax(flat, 1, log), shape));
 }
 
@@ -35,7 +36,7 @@ template <bool log> static LogicalResult softmax(Node &node) {
 
 /// x * scale + bias, both along one dimension; null ones are left out.
 static Value affine(Emitter &emit, Value x, Value scale, Value bias, int64_t axis) {
-  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  Sizes shape = Emitter::shapeOf(x);
   if (scale)
     x = emit.binary(BK::Mul, x, emit.broadcastAlong(scale, shape, axis));
   if (bias)
@@ -44,11 +45,11 @@ static Value affine(Emitter &emit, Value x, Value scale, Value bias, int64_t axi
 }
 
 /// Inputs from `first` on are 1-D of `size`, and of the input's type.
-static LogicalResult expectPerChannel(Node &node, unsigned first, int64_t size) {
+static LogicalResult expectPerChannel(Node &node, unsigned first, const SymExpr &size) {
   for (unsigned i = first; i < node.getNumInputs(); ++i) {
-    if (node.inputShape(i) != ArrayRef<int64_t>(size))
+    if (!node.ensureEqual(node.inputShape(i), size, "channels"))
       return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
-                          << ", expected " << size;
+                          << ", expected " << size.str();
     if (failed(node.expectSameElementType(0, i)))
       return failure();
   }
@@ -73,12 +74,14 @@ static LogicalResult batchNormalization(Node &node) {
     return node.error() << "attribute 'training_mode' is 1; only inference is supported";
   if (node.integer("spatial", 1) != 1)
     return node.error() << "attribute 'spatial' is 0, expected 1";
-  if (failed(expectPerChannel(node, 1, node.inputShape(0)[1])))
+  SymExpr channels = node.inputShape(0)[1];
+  if (failed(expectPerChannel(node, 1, channels)))
     return failure();
   Emitter &emit = node.emit;
-  Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, node.input(4), epsilon));
-  Value scale = emit.binary(BK::Div, node.input(1), deviation);
-  Value bias = emit.binary(BK::Sub, node.input(2), emit.binary(BK::Mul, node.input(3), scale));
+  auto perChannel = [&](unsigned index) { return emit.cast(node.input(index), channels); };
+  Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, perChannel(4), epsilon));
+  Value scale = emit.binary(BK::Div, perChannel(1), deviation);
+  Value bias = emit.binary(BK::Sub, perChannel(2), emit.binary(BK::Mul, perChannel(3), scale));
   return node.yield(affine(emit, node.input(0), scale, bias, 1));
 }
 
@@ -100,9 +103,9 @@ static LogicalResult withStash(Node &node, function_ref<Value(Value)> normalize)
 
 /// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon).
 static std::pair<Value, Value> statistics(Emitter &emit, Value x, int64_t axis, double epsilon) {
-  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  Sizes shape = Emitter::shapeOf(x);
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, shape.size()));
-  double count = ShapedType::getNumElements(shape.drop_front(axis));
+  SymExpr count = product(Node::Shape(shape).drop_front(axis));
   auto meanOf = [&](Value v) {
     return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/true), count);
   };
@@ -114,14 +117,13 @@ static std::pair<Value, Value> statistics(Emitter &emit, Value x, int64_t axis, 
 }
 
 template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0);
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), shape.size());
   if (failed(axis) || failed(node.expectReal()))
     return failure();
   double epsilon = node.real("epsilon", 1e-5f);
   for (unsigned i = 1; i < node.getNumInputs(); ++i) {
-    std::optional<SmallVector<int64_t>> joined = broadcastShapes(shape, node.inputShape(i));
-    if (!joined || ArrayRef<int64_t>(*joined) != shape)
+    if (!node.ensureBroadcastTo(node.inputShape(i), shape))
       return node.error() << "input " << i << " of shape " << shapeText(node.inputShape(i))
                           << " cannot be broadcast to the shape " << shapeText(shape);
     if (failed(node.expectSameElementType(0, i)))
@@ -160,21 +162,23 @@ static LogicalResult instanceNormalization(Node &node) {
 static LogicalResult groupNormalization(Node &node) {
   if (failed(expectChannels(node)))
     return failure();
-  ArrayRef<int64_t> shape = node.inputShape(0);
-  int64_t groups = node.integer("num_groups", 0), channels = shape[1];
-  if (groups < 1 || channels % groups != 0)
+  Sizes shape = node.inputShape(0);
+  int64_t groups = node.integer("num_groups", 0);
+  const SymExpr &channels = shape[1];
+  SymExpr perGroup = groups < 1 ? SymExpr(0) : SymExpr::floorDiv(channels, groups);
+  if (groups < 1 || !node.ensureEqual(perGroup * groups, channels, "channels of all groups"))
     return node.error() << "attribute 'num_groups' is " << groups << ", expected a divisor of "
-                        << channels << " channels";
+                        << channels.str() << " channels";
   bool isPerGroup = node.getOpset() < 21;
-  if (failed(expectPerChannel(node, 1, isPerGroup ? groups : channels)))
+  if (failed(expectPerChannel(node, 1, isPerGroup ? SymExpr(groups) : channels)))
     return failure();
   double epsilon = node.real("epsilon", 1e-5f);
   Emitter &emit = node.emit;
-  int64_t rest = channels / groups * ShapedType::getNumElements(shape.drop_front(2));
+  SymExpr rest = perGroup * product(Node::Shape(shape).drop_front(2));
   if (isPerGroup)
     node.ignore("stash_type");
   LogicalResult done = withStash(node, [&](Value x) {
-    Value grouped = emit.reshape(x, {shape[0], groups, rest});
+    Value grouped = emit.reshape(x, {shape[0], SymExpr(groups), rest});
     grouped = emit.norm(NormKind::Layer, grouped, 2, epsilon);
     return isPerGroup ? grouped : emit.reshape(grouped, shape);
   });
@@ -211,14 +215,14 @@ static LogicalResult meanVarianceNormalization(Node &node) {
   if (failed(axes) || failed(node.expectReal()))
     return failure();
   Emitter &emit = node.emit;
-  double count = 1;
+  Sizes shape = node.inputShape(0);
+  SymExpr count = 1;
   for (int64_t axis : *axes)
-    count *= node.inputShape(0)[axis];
+    count *= shape[axis];
   auto mean = [&](Value v) {
     Value sum = emit.reduce(ReduceKind::Sum, v, *axes, /*keepDims=*/true);
     return emit.binary(BK::Div, sum, count);
   };
-  ArrayRef<int64_t> shape = node.inputShape(0);
   Value centred = emit.binary(BK::Sub, node.input(0), emit.broadcastTo(mean(node.input(0)), shape));
   Value deviation = emit.unary(UK::Sqrt, mean(emit.binary(BK::Mul, centred, centred)));
   deviation = emit.binary(BK::Add, deviation, 1e-9);

@@ -2,6 +2,8 @@
 
 #include "passes/onnx-to-lumen/Converter.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace lumen;
 
@@ -18,32 +20,41 @@ static LogicalResult expectSpatial(Node &node) {
 /// A window over the spatial dimensions of a channels-last tensor.
 static Value slide(Emitter &emit, WindowKind kind, Value operand, ArrayRef<WindowAxis> axes,
                    bool countsPad) {
-  ArrayRef<int64_t> from = Emitter::shapeOf(operand);
-  SmallVector<int64_t> shape{from[0]}, window{1}, strides{1}, dilations{1}, low{0}, high{0};
-  for (auto [axis, size] : llvm::zip(axes, from.drop_front())) {
+  Sizes from = Emitter::shapeOf(operand), shape{from[0]};
+  SmallVector<int64_t> window{1}, strides{1}, dilations{1}, low{0}, high{0};
+  for (auto [axis, size] : llvm::zip(axes, Node::Shape(from).drop_front())) {
     shape.push_back(axis.output);
     window.push_back(axis.window);
     strides.push_back(axis.stride);
     dilations.push_back(axis.dilation);
-    low.push_back(axis.padLow);
+    low.push_back(*axis.padLow.asConstant());
     // Exactly as much as the last window reaches: less than the file's where a
-    // stride leaves a rest, more in ceil_mode.
-    int64_t reach = (axis.output - 1) * axis.stride + (axis.window - 1) * axis.dilation + 1;
-    high.push_back(reach - size - axis.padLow);
+    // stride leaves a rest, more in ceil_mode. That is at most a stride less one.
+    SymExpr reach = (axis.output - 1) * axis.stride + axis.extent() - size - axis.padLow;
+    high.push_back(reach.asConstant().value_or(*axis.padHigh.asConstant() + axis.stride - 1));
   }
   shape.push_back(from.back());
   for (SmallVector<int64_t> *list : {&window, &strides, &dilations})
     list->push_back(1);
   low.push_back(0);
   high.push_back(0);
-  return emit.create<WindowOp>(Emitter::typeOf(operand).clone(shape), kind, operand, window,
-                               strides, dilations, low, high, countsPad);
+  return emit.create<WindowOp>(emit.typed(shape, Emitter::typeOf(operand).getElementType()), kind,
+                               operand, window, strides, dilations, low, high, countsPad);
 }
 
 static FailureOr<SmallVector<WindowAxis>> readPool(Node &node) {
   if (failed(expectSpatial(node)))
     return failure();
-  return readWindow(node, node.inputShape(0).drop_front(2), {}, /*takesCeilMode=*/true);
+  Sizes shape = node.inputShape(0);
+  return readWindow(node, Node::Shape(shape).drop_front(2), {}, /*takesCeilMode=*/true);
+}
+
+/// What no element of the type is below.
+static double lowest(Type type) {
+  if (isa<FloatType>(type))
+    return -std::numeric_limits<double>::infinity();
+  bool isUnsigned = type.isUnsignedInteger() || type.isInteger(1);
+  return isUnsigned ? 0.0 : -std::ldexp(1.0, type.getIntOrFloatBitWidth() - 1);
 }
 
 static LogicalResult maxPool(Node &node) {
@@ -55,19 +66,24 @@ static LogicalResult maxPool(Node &node) {
   Emitter &emit = node.emit;
   int64_t rank = node.inputType(0).getRank();
   Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  x = padDynamic(emit, x, *axes, lowest(node.inputType(0).getElementType()));
   x = slide(emit, WindowKind::Max, x, *axes, /*countsPad=*/false);
   return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
 }
 
-/// How many places of the padded input each window of one axis covers: places
-/// that only ceil_mode adds do not count.
-static SmallVector<double> countPlaces(const WindowAxis &axis, int64_t size) {
-  SmallVector<double> counts;
-  for (int64_t i = 0; i < axis.output; ++i) {
-    int64_t room = size + axis.padLow + axis.padHigh - i * axis.stride;
-    counts.push_back(std::min(axis.window, (room + axis.dilation - 1) / axis.dilation));
-  }
-  return counts;
+/// How many places of the padded input each window of one axis covers, as a 1-D
+/// tensor: places that only ceil_mode adds do not count. Null where all windows are
+/// whole.
+static Value countPlaces(Emitter &emit, const WindowAxis &axis, const SymExpr &size, Type element) {
+  SymExpr room = size + axis.padLow + axis.padHigh;
+  if ((room - axis.extent() - (axis.output - 1) * axis.stride).isNonNegative())
+    return {};
+  RankedTensorType type = emit.typed(axis.output, emit.builder.getI64Type());
+  Value start = emit.binary(BK::Mul, emit.iota(type, 0), double(axis.stride));
+  Value left =
+      emit.binary(BK::Sub, emit.splat(emit.size(room + axis.dilation - 1), axis.output), start);
+  Value count = emit.binary(BK::Div, left, double(axis.dilation));
+  return emit.convert(emit.binary(BK::Min, count, double(axis.window)), element);
 }
 
 static LogicalResult averagePool(Node &node) {
@@ -79,23 +95,29 @@ static LogicalResult averagePool(Node &node) {
   int64_t rank = node.inputType(0).getRank();
   Type element = node.inputType(0).getElementType();
   Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
-  bool isUniform = true;
-  SmallVector<SmallVector<double>> counts;
-  for (auto [axis, size] : llvm::zip(*axes, node.inputShape(0).drop_front(2))) {
-    counts.push_back(countPlaces(axis, size));
-    for (double count : counts.back())
-      isUniform &= count == axis.window;
-  }
-  if (!countsPad || isUniform) {
-    x = slide(emit, WindowKind::Average, x, *axes, countsPad);
+  SmallVector<Value> counts;
+  if (Sizes shape = node.inputShape(0); countsPad)
+    for (auto [axis, size] : llvm::zip(*axes, Node::Shape(shape).drop_front(2)))
+      counts.push_back(countPlaces(emit, axis, size, element));
+  bool isUniform = llvm::none_of(counts, [](Value count) { return bool(count); });
+  bool isDynamic = llvm::any_of(*axes, [](const WindowAxis &axis) {
+    return !axis.padLow.asConstant() || !axis.padHigh.asConstant();
+  });
+  if (isDynamic && !countsPad) {
+    // Pads that are data like the rest: ones tell how much of a window is not pad.
+    SmallVector<WindowAxis> padded = *axes;
+    Value ones = emit.splatLike(x, 1);
+    ones = slide(emit, WindowKind::Sum, padDynamic(emit, ones, padded, 0), padded, false);
+    x = slide(emit, WindowKind::Sum, padDynamic(emit, x, *axes, 0), padded, false);
+    x = emit.binary(BK::Div, x, ones);
+  } else if (!countsPad || isUniform) {
+    x = slide(emit, WindowKind::Average, padDynamic(emit, x, *axes, 0), *axes, countsPad);
   } else {
-    x = slide(emit, WindowKind::Sum, x, *axes, /*countsPad=*/false);
-    for (auto [i, list] : llvm::enumerate(counts)) {
-      SmallVector<Scalar> values;
-      for (double count : list)
-        values.push_back(makeScalar(count, element));
-      auto type = RankedTensorType::get(int64_t(values.size()), element);
-      Value divisor = emit.constant(ConstantData(type, std::move(values)).toAttr());
+    x = slide(emit, WindowKind::Sum, padDynamic(emit, x, *axes, 0), *axes, /*countsPad=*/false);
+    for (auto [i, count] : llvm::enumerate(counts)) {
+      Value divisor =
+          count ? count
+                : emit.splat(emit.scalar(double((*axes)[i].window), element), (*axes)[i].output);
       x = emit.binary(BK::Div, x, emit.broadcastAlong(divisor, Emitter::shapeOf(x), i + 1));
     }
   }
@@ -127,6 +149,7 @@ static LogicalResult lpPool(Node &node) {
   Emitter &emit = node.emit;
   int64_t rank = node.inputType(0).getRank();
   Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  x = padDynamic(emit, x, *axes, 0);
   x = powerMean(emit, x, *p, [&](Value v) {
     return slide(emit, WindowKind::Sum, v, *axes, /*countsPad=*/false);
   });
@@ -145,7 +168,8 @@ static LogicalResult globalAveragePool(Node &node) {
   if (failed(expectSpatial(node)) || failed(node.expectReal()))
     return failure();
   Value sum = node.emit.reduce(ReduceKind::Sum, node.input(0), spatialDims(node), true);
-  double count = ShapedType::getNumElements(node.inputShape(0).drop_front(2));
+  Sizes shape = node.inputShape(0);
+  SymExpr count = product(Node::Shape(shape).drop_front(2));
   return node.yield(node.emit.binary(BK::Div, sum, count));
 }
 

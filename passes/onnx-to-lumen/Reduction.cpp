@@ -15,8 +15,8 @@ namespace {
 struct Reduced {
   SmallVector<int64_t> axes;
   bool keepDims;
-  /// No axes and noop_with_empty_axes: the reduction of each element alone.
-  int64_t count;
+  /// Of elements; no axes and noop_with_empty_axes: the reduction of each alone.
+  SymExpr count;
 };
 
 } // namespace
@@ -76,7 +76,10 @@ template <ReduceKind kind> static Value plain(Emitter &emit, Value x, const Redu
 }
 
 static Value mean(Emitter &emit, Value x, const Reduced &over) {
-  return emit.binary(BK::Div, sumOf(emit, x, over), double(over.count));
+  // The mean of no integers divides by one, not by zero.
+  bool isReal = isa<FloatType>(Emitter::typeOf(x).getElementType());
+  return emit.binary(BK::Div, sumOf(emit, x, over),
+                     isReal ? over.count : SymExpr::max(over.count, 1));
 }
 
 static Value l1(Emitter &emit, Value x, const Reduced &over) {
@@ -125,13 +128,13 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
 /// takes for the extreme wherever it occurs.
 static Value extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
   RankedTensorType type = Emitter::typeOf(x);
-  Value best =
-      emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true), type.getShape());
+  Value best = emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true), sizesOf(type));
   RankedTensorType indexType = type.clone(emit.builder.getI64Type());
   Value isExtreme = emit.compare(CompareKind::Eq, x, best);
   if (isa<FloatType>(type.getElementType()))
     isExtreme = emit.binary(BK::Or, isExtreme, emit.unary(UK::IsNan, x));
-  Value other = emit.splat(indexType, isLast ? 0.0 : double(type.getDimSize(axis) - 1));
+  SymExpr last = isLast ? SymExpr(0) : sizeOf(x, axis) - 1;
+  Value other = emit.splat(emit.size(last), sizesOf(type));
   Value candidates = emit.select(isExtreme, emit.iota(indexType, axis), other);
   return emit.reduce(isLast ? RK::Max : RK::Min, candidates, {axis}, /*keepDims=*/true);
 }
@@ -143,10 +146,12 @@ template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
     return failure();
   bool keepDims = node.integer("keepdims", 1) != 0;
   bool isLast = node.getOpset() >= 12 && node.integer("select_last_index", 0) != 0;
-  if (node.inputShape(0)[*axis] == 0)
+  SymExpr size = node.inputShape(0)[*axis];
+  if (size == SymExpr(0))
     return node.error() << "dimension " << *axis << " is empty";
+  node.emit.check(CheckKind::LessEqual, 1, size, "elements to find an extreme of");
   Value index = extremeIndex(node.emit, node.input(0), extreme, *axis, isLast);
-  SmallVector<int64_t> shape(Emitter::shapeOf(index));
+  Sizes shape = Emitter::shapeOf(index);
   if (!keepDims)
     shape.erase(shape.begin() + *axis);
   return node.yield(node.emit.reshape(index, shape));
@@ -156,15 +161,15 @@ template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
 /// axis on are one.
 static LogicalResult hardmax(Node &node) {
   bool isFlat = node.getOpset() < 13;
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0);
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", isFlat ? 1 : -1), shape.size());
   if (failed(axis) || failed(node.expectReal()))
     return failure();
   Emitter &emit = node.emit;
   Value x = node.input(0);
   if (isFlat) {
-    x = emit.reshape(x, {ShapedType::getNumElements(shape.take_front(*axis)),
-                         ShapedType::getNumElements(shape.drop_front(*axis))});
+    x = emit.reshape(x, {product(Node::Shape(shape).take_front(*axis)),
+                         product(Node::Shape(shape).drop_front(*axis))});
     axis = 1;
   }
   Value first = extremeIndex(emit, x, RK::Max, *axis, /*isLast=*/false);
@@ -181,10 +186,31 @@ static LogicalResult hardmax(Node &node) {
 /// Moves the elements of one dimension by `distance` towards its end (or its
 /// start if negative); `fill` takes the free places.
 static Value shift(Emitter &emit, Value x, Value fill, int64_t axis, int64_t distance) {
-  SmallVector<int64_t> low(Emitter::typeOf(x).getRank(), 0), high = low;
+  Sizes low(Emitter::typeOf(x).getRank(), SymExpr(0)), high = low;
   low[axis] = distance;
   high[axis] = -distance;
   return emit.pad(PadKind::Constant, x, fill, low, high);
+}
+
+/// Element i combines elements 0..i (or those after it), each picked out of the
+/// dimension anew: for sizes that only the run knows.
+template <BinaryKind kind>
+static Value scanByMask(Emitter &emit, Value x, Value fill, int64_t axis, bool isExclusive,
+                        bool isReverse) {
+  // [..., n, ...] -> [..., n (result), n (operand), ...]
+  Sizes shape = Emitter::shapeOf(x);
+  shape.insert(shape.begin() + axis, shape[axis]);
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0, e = shape.size(); i < e; ++i)
+    if (i != axis)
+      dims.push_back(i);
+  RankedTensorType indexType = emit.typed(shape, emit.builder.getI64Type());
+  Value result = emit.iota(indexType, axis), operand = emit.iota(indexType, axis + 1);
+  CompareKind relation = isReverse ? (isExclusive ? CompareKind::Gt : CompareKind::Ge)
+                                   : (isExclusive ? CompareKind::Lt : CompareKind::Le);
+  Value isTaken = emit.compare(relation, operand, result);
+  Value all = emit.select(isTaken, emit.broadcast(x, shape, dims), emit.splat(fill, shape));
+  return emit.reduce(kind == BK::Mul ? RK::Prod : RK::Sum, all, {axis + 1}, /*keepDims=*/false);
 }
 
 /// Element i combines elements 0..i, by doubling the reach: log2(n) steps.
@@ -202,10 +228,12 @@ template <BinaryKind kind> static LogicalResult scan(Node &node) {
   Emitter &emit = node.emit;
   Value x = node.input(0);
   Value fill = emit.scalar(kind == BK::Mul ? 1 : 0, node.inputType(0).getElementType());
-  int64_t size = node.inputShape(0)[*axis];
-  if (isExclusive && size > 0)
+  std::optional<int64_t> size = node.inputShape(0)[*axis].asConstant();
+  if (!size)
+    return node.yield(scanByMask<kind>(emit, x, fill, *axis, isExclusive, direction < 0));
+  if (isExclusive && *size > 0)
     x = shift(emit, x, fill, *axis, direction);
-  for (int64_t reach = 1; reach < size; reach *= 2)
+  for (int64_t reach = 1; reach < *size; reach *= 2)
     x = emit.binary(kind, x, shift(emit, x, fill, *axis, direction * reach));
   return node.yield(x);
 }

@@ -16,53 +16,84 @@ static LogicalResult identity(Node &node) { return node.yield(node.input(0)); }
 // The same elements in another shape
 //===----------------------------------------------------------------------===//
 
+/// The sizes where the run may say -1 and 0: what they stand for is computed there.
+static Sizes runtimeShape(Node &node, MutableArrayRef<Value> numbers, Node::Shape from,
+                          bool allowZero) {
+  Emitter &emit = node.emit;
+  Value known = emit.size(1), minusOne = emit.size(-1);
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    if (i < from.size() && !allowZero)
+      number = emit.select(emit.compare(CK::Eq, number, 0.0), emit.size(from[i]), number);
+    Value isInferred = emit.compare(CK::Eq, number, minusOne);
+    known = emit.binary(BK::Mul, known, emit.select(isInferred, emit.size(1), number));
+  }
+  // Without elements, nothing is left to be inferred.
+  Value rest = emit.binary(BK::Div, emit.size(product(from)), emit.binary(BK::Max, known, 1.0));
+  return Sizes(llvm::map_range(numbers, [&](Value number) {
+    return node.bind(emit.select(emit.compare(CK::Eq, number, minusOne), rest, number));
+  }));
+}
+
 /// -1 takes what is left; 0 copies the input's dimension unless allowzero.
 static LogicalResult reshape(Node &node) {
   bool allowZero = node.getOpset() >= 14 && node.integer("allowzero", 0) != 0;
-  FailureOr<SmallVector<int64_t>> shape = node.constantIntegers(1, "shape");
-  if (failed(shape))
+  FailureOr<SmallVector<Value>> numbers = node.integerOperand(1, "shape");
+  if (failed(numbers))
     return failure();
-  ArrayRef<int64_t> from = node.inputShape(0);
-  std::string given = shapeText(*shape);
+  Sizes from = node.inputShape(0), shape;
+  for (Value number : *numbers)
+    if (std::optional<SymExpr> size = Emitter::known(number))
+      shape.push_back(*size);
+  SymExpr count = product(from);
+  if (shape.size() != numbers->size()) {
+    shape = runtimeShape(node, *numbers, from, allowZero);
+    if (!node.ensureEqual(product(shape), count, "elements before and after the reshape"))
+      return node.error() << "input of shape " << shapeText(from) << " cannot take the shape "
+                          << shapeText(shape);
+    return node.yield(node.emit.reshape(node.input(0), shape));
+  }
+  std::string given = shapeText(shape);
   std::optional<size_t> inferred;
-  int64_t known = 1;
-  for (auto [i, size] : llvm::enumerate(*shape)) {
-    if (size == 0 && !allowZero) {
+  SymExpr known = 1;
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (size == SymExpr(0) && !allowZero) {
       if (i >= from.size())
         return node.error() << "shape " << given << " copies dimension " << i
                             << " of an input of shape " << shapeText(from);
       size = from[i];
     }
-    if (size == -1) {
+    if (size == SymExpr(-1)) {
       if (inferred)
         return node.error() << "shape " << given << " has two dimensions of -1, expected one";
       inferred = i;
       continue;
     }
-    if (size < 0)
-      return node.error() << "shape " << given << " has the dimension " << size
+    if ((SymExpr(0) - size).isPositive())
+      return node.error() << "shape " << given << " has the dimension " << size.str()
                           << ", expected at least -1";
-    if (llvm::MulOverflow(known, size, known))
+    known *= size;
+    if (!known.isValid())
       return node.error() << "result of shape " << given << " is too large";
   }
-  int64_t count = ShapedType::getNumElements(from);
-  if (inferred && known != 0)
-    (*shape)[*inferred] = count / known;
-  if ((inferred && known == 0) || known * (inferred ? (*shape)[*inferred] : 1) != count)
-    return node.error() << "input of shape " << shapeText(from) << " with " << count
+  if (inferred && known != SymExpr(0))
+    shape[*inferred] = SymExpr::floorDiv(count, known);
+  if ((inferred && known == SymExpr(0)) ||
+      !node.ensureEqual(known * (inferred ? shape[*inferred] : SymExpr(1)), count,
+                        "elements before and after the reshape"))
+    return node.error() << "input of shape " << shapeText(from) << " with " << count.str()
                         << " elements cannot take the shape " << given;
-  return node.yield(node.emit.reshape(node.input(0), *shape));
+  return node.yield(node.emit.reshape(node.input(0), shape));
 }
 
 static LogicalResult flatten(Node &node) {
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0);
   int64_t rank = shape.size(), axis = node.integer("axis", 1);
   if (axis < -rank || axis > rank)
     return node.error() << "axis " << axis << " lies outside the rank " << rank;
   axis = axis < 0 ? axis + rank : axis;
   return node.yield(
-      node.emit.reshape(node.input(0), {ShapedType::getNumElements(shape.take_front(axis)),
-                                        ShapedType::getNumElements(shape.drop_front(axis))}));
+      node.emit.reshape(node.input(0), {product(Node::Shape(shape).take_front(axis)),
+                                        product(Node::Shape(shape).drop_front(axis))}));
 }
 
 /// An attribute before version 13, an input since; nothing if it is absent.
@@ -78,7 +109,7 @@ static FailureOr<std::optional<SmallVector<int64_t>>> readAxes(Node &node) {
 }
 
 static LogicalResult squeeze(Node &node) {
-  ArrayRef<int64_t> from = node.inputShape(0);
+  Sizes from = node.inputShape(0);
   FailureOr<std::optional<SmallVector<int64_t>>> given = readAxes(node);
   if (failed(given))
     return failure();
@@ -89,19 +120,22 @@ static LogicalResult squeeze(Node &node) {
       return failure();
     axes = std::move(*normal);
   }
-  SmallVector<int64_t> shape;
+  Sizes shape;
   for (auto [i, size] : llvm::enumerate(from)) {
     bool isListed = llvm::is_contained(axes, int64_t(i));
-    if (isListed && size != 1)
-      return node.error() << "dimension " << i << " has size " << size << ", expected 1";
-    if (!isListed && (*given || size != 1))
+    if (isListed && !node.ensureEqual(size, 1, "a dimension that is taken out"))
+      return node.error() << "dimension " << i << " has size " << size.str() << ", expected 1";
+    if (!*given && !SymExpr::differ(size, 1) && !isOne(size))
+      return node.error() << "dimension " << i << " of size " << size.str()
+                          << " is taken out if it is 1, which only the run knows; axes are needed";
+    if (!isListed && (*given || !isOne(size)))
       shape.push_back(size);
   }
   return node.yield(node.emit.reshape(node.input(0), shape));
 }
 
 static LogicalResult unsqueeze(Node &node) {
-  ArrayRef<int64_t> from = node.inputShape(0);
+  Sizes from = node.inputShape(0);
   FailureOr<std::optional<SmallVector<int64_t>>> given = readAxes(node);
   if (failed(given))
     return failure();
@@ -111,10 +145,9 @@ static LogicalResult unsqueeze(Node &node) {
       node.normalizeAxes(**given, from.size() + (*given)->size());
   if (failed(axes))
     return failure();
-  SmallVector<int64_t> shape(from);
   for (int64_t axis : *axes)
-    shape.insert(shape.begin() + axis, 1);
-  return node.yield(node.emit.reshape(node.input(0), shape));
+    from.insert(from.begin() + axis, SymExpr(1));
+  return node.yield(node.emit.reshape(node.input(0), from));
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,20 +155,18 @@ static LogicalResult unsqueeze(Node &node) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult shapeOf(Node &node) {
-  ArrayRef<int64_t> shape = node.inputShape(0);
+  Sizes shape = node.inputShape(0);
   int64_t rank = shape.size();
   auto bound = [&](StringRef name, int64_t absent) {
     int64_t value = node.getOpset() >= 15 ? node.integer(name, absent) : absent;
     return std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank);
   };
   int64_t start = bound("start", 0), end = std::max(bound("end", rank), start);
-  return node.yield(node.emit.integers(shape.slice(start, end - start)));
+  return node.yield(node.emit.sizes(Node::Shape(shape).slice(start, end - start)));
 }
 
 static LogicalResult sizeOf(Node &node) {
-  Type type = node.emit.builder.getI64Type();
-  return node.yield(node.emit.constant(DenseElementsAttr::get(
-      RankedTensorType::get({}, type), ArrayRef<int64_t>(node.inputType(0).getNumElements()))));
+  return node.yield(node.emit.size(product(node.inputShape(0))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +191,7 @@ static LogicalResult constant(Node &node) {
     return node.yield(node.emit.constant(DenseElementsAttr::get(type, value)));
   }
   if (std::optional<SmallVector<int64_t>> values = node.integers("value_ints"))
-    return node.yield(node.emit.integers(*values));
+    return node.yield(node.emit.sizes(toSizes(*values)));
   if (auto values = dyn_cast_or_null<DenseF32ArrayAttr>(node.attribute("value_floats"))) {
     auto type = RankedTensorType::get(values.size(), b.getF32Type());
     return node.yield(node.emit.constant(DenseElementsAttr::get(type, values.asArrayRef())));
@@ -169,7 +200,7 @@ static LogicalResult constant(Node &node) {
 }
 
 static LogicalResult constantOfShape(Node &node) {
-  FailureOr<SmallVector<int64_t>> shape = node.constantIntegers(0, "shape");
+  FailureOr<Sizes> shape = node.sizeOperand(0, "shape");
   if (failed(shape) || failed(node.checkSize(*shape)))
     return failure();
   Type element = node.emit.builder.getF32Type();
@@ -181,8 +212,13 @@ static LogicalResult constantOfShape(Node &node) {
     element = data->getElementType();
     value = (*data)[0];
   }
-  auto type = RankedTensorType::get(*shape, element);
-  return node.yield(node.emit.constant(ConstantData(type, {value}).toAttr()));
+  auto ofScalar = [&](ArrayRef<int64_t> sizes) {
+    auto type = RankedTensorType::get(sizes, element);
+    return node.emit.constant(ConstantData(type, {value}).toAttr());
+  };
+  if (std::optional<SmallVector<int64_t>> sizes = asConstants(*shape))
+    return node.yield(ofScalar(*sizes));
+  return node.yield(node.emit.splat(ofScalar({}), *shape));
 }
 
 /// The number of steps from `start` to `limit`; nothing if it is not finite.
@@ -204,37 +240,72 @@ static std::optional<int64_t> countSteps(Scalar start, Scalar limit, Scalar delt
   return std::max<int64_t>(int64_t(steps), 0);
 }
 
+/// The number of steps where the run gives the bounds.
+static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isReal) {
+  Emitter &emit = node.emit;
+  Value distance = emit.binary(BK::Sub, numbers[1], numbers[0]), delta = numbers[2];
+  if (isReal) {
+    Value steps = emit.unary(UnaryKind::Ceil, emit.binary(BK::Div, distance, delta));
+    return node.bind(emit.convert(emit.binary(BK::Max, steps, 0.0), emit.builder.getI64Type()));
+  }
+  // ceil(distance / delta), or nothing if they point in opposite directions; first
+  // both are turned to count up.
+  std::optional<SymExpr> step = Emitter::known(delta);
+  if (!step || !step->asConstant()) {
+    SymExpr size = node.bind(emit.unary(UnaryKind::Abs, delta));
+    emit.check(CheckKind::LessEqual, 1, size, "the step of the range, which is not 0");
+    Value isDown = emit.compare(CK::Lt, delta, 0.0);
+    distance = emit.select(isDown, emit.unary(UnaryKind::Neg, distance), distance);
+    delta = emit.size(size);
+  } else if (*step->asConstant() < 0) {
+    distance = emit.unary(UnaryKind::Neg, distance);
+    delta = emit.unary(UnaryKind::Neg, delta);
+  }
+  distance = emit.binary(BK::Max, distance, 0.0);
+  if (Emitter::known(delta) == SymExpr(1))
+    return node.bind(distance);
+  Value rounded = emit.binary(BK::Sub, emit.binary(BK::Add, distance, delta), 1.0);
+  return node.bind(emit.binary(BK::Div, rounded, delta));
+}
+
 /// start + i * delta
 static LogicalResult range(Node &node) {
   if (int64_t stash = node.integer("stash_type", 1); stash != 1)
     return node.error() << "attribute 'stash_type' is " << stash << ", expected 1";
-  SmallVector<Scalar> numbers;
-  constexpr StringLiteral names[] = {"start", "limit", "delta"};
-  for (auto [i, name] : llvm::enumerate(names)) {
-    std::optional<ConstantData> data = ConstantData::get(node.input(i));
-    if (!data)
-      return node.error() << name << " is computed from the model's inputs; only constants are "
-                          << "supported";
-    if (data->size() != 1)
-      return node.error() << name << " has shape " << shapeText(node.inputShape(i))
-                          << ", expected scalar";
-    if (failed(node.expectSameElementType(0, i)))
-      return failure();
-    numbers.push_back((*data)[0]);
-  }
+  Emitter &emit = node.emit;
   Type element = node.inputType(0).getElementType();
   bool isReal = isa<FloatType>(element);
-  std::optional<int64_t> count = countSteps(numbers[0], numbers[1], numbers[2], isReal);
-  if (!count)
+  SmallVector<Value> numbers;
+  SmallVector<Scalar> constants;
+  constexpr StringLiteral names[] = {"start", "limit", "delta"};
+  for (auto [i, name] : llvm::enumerate(names)) {
+    FailureOr<Value> number = node.scalarOperand(i, name);
+    if (failed(number) || failed(node.expectSameElementType(0, i)))
+      return failure();
+    numbers.push_back(*number);
+    if (std::optional<ConstantData> data = ConstantData::get(*number))
+      constants.push_back((*data)[0]);
+  }
+  std::optional<SymExpr> step = isReal ? std::nullopt : Emitter::known(numbers[2]);
+  if (step == SymExpr(0))
     return node.error() << "the range has no finite number of elements";
-  if (failed(node.checkSize(*count)))
+  SymExpr count;
+  if (constants.size() == numbers.size()) {
+    std::optional<int64_t> steps = countSteps(constants[0], constants[1], constants[2], isReal);
+    if (!steps)
+      return node.error() << "the range has no finite number of elements";
+    count = *steps;
+  } else {
+    count = countRuntimeSteps(node, numbers, isReal);
+  }
+  if (failed(node.checkSize(count)))
     return failure();
-  Emitter &emit = node.emit;
   // Narrow floats cannot count far.
   bool isNarrow = isReal && element.getIntOrFloatBitWidth() < 32;
-  auto type = RankedTensorType::get(*count, isNarrow ? emit.builder.getF32Type() : element);
-  auto splat = [&](Scalar number) { return emit.constant(ConstantData(type, {number}).toAttr()); };
-  Value scaled = emit.binary(BK::Mul, emit.iota(type, 0), splat(numbers[2]));
+  Type wide = isReal ? isNarrow ? Type(emit.builder.getF32Type()) : element
+                     : Type(emit.builder.getI64Type());
+  auto splat = [&](Value number) { return emit.splat(emit.convert(number, wide), count); };
+  Value scaled = emit.binary(BK::Mul, emit.iota(emit.typed(count, wide), 0), splat(numbers[2]));
   return node.yield(emit.convert(emit.binary(BK::Add, splat(numbers[0]), scaled), element));
 }
 
@@ -242,12 +313,12 @@ static LogicalResult range(Node &node) {
 // Patterns of the index
 //===----------------------------------------------------------------------===//
 
-/// Ones where `column - row` compares to `offset`.
-static Value diagonal(Emitter &emit, ArrayRef<int64_t> shape, CompareKind kind, double offset) {
+/// Ones where `column - row` compares to `offset`, a 0-D i64 value.
+static Value diagonal(Emitter &emit, Node::Shape shape, CompareKind kind, Value offset) {
   int64_t rank = shape.size();
-  auto type = RankedTensorType::get(shape, emit.builder.getI64Type());
+  RankedTensorType type = emit.typed(shape, emit.builder.getI64Type());
   Value difference = emit.binary(BK::Sub, emit.iota(type, rank - 1), emit.iota(type, rank - 2));
-  return emit.compare(kind, difference, offset);
+  return emit.compare(kind, difference, emit.splat(offset, shape));
 }
 
 static LogicalResult eyeLike(Node &node) {
@@ -261,7 +332,8 @@ static LogicalResult eyeLike(Node &node) {
       return failure();
     type = *given;
   }
-  Value eye = diagonal(node.emit, node.inputShape(0), CK::Eq, double(node.integer("k", 0)));
+  Value offset = node.emit.size(node.integer("k", 0));
+  Value eye = diagonal(node.emit, node.inputShape(0), CK::Eq, offset);
   return node.yield(node.emit.convert(eye, type));
 }
 
@@ -270,47 +342,43 @@ static LogicalResult trilu(Node &node) {
   if (node.inputType(0).getRank() < 2)
     return node.error() << "input has shape " << shapeText(node.inputShape(0))
                         << ", expected at least two dimensions";
-  int64_t offset = 0;
+  Emitter &emit = node.emit;
+  Value offset = emit.size(0);
   if (node.input(1)) {
-    FailureOr<SmallVector<int64_t>> k = node.constantIntegers(1, "k");
+    FailureOr<SmallVector<Value>> k = node.integerOperand(1, "k");
     if (failed(k))
       return failure();
     if (k->size() != 1)
       return node.error() << "k has " << k->size() << " elements, expected 1";
     offset = k->front();
   }
-  Emitter &emit = node.emit;
-  Value isKept = diagonal(emit, node.inputShape(0), isUpper ? CK::Ge : CK::Le, double(offset));
+  Value isKept = diagonal(emit, node.inputShape(0), isUpper ? CK::Ge : CK::Le, offset);
   return node.yield(emit.select(isKept, node.input(0), emit.splatLike(node.input(0), 0)));
 }
 
 /// `on` where the index along a new dimension is the input's element.
 static LogicalResult oneHot(Node &node) {
   // Any number may say how many classes there are.
-  std::optional<ConstantData> data = ConstantData::get(node.input(1));
-  if (!data)
-    return node.error() << "depth is computed from the model's inputs; only constants are "
-                        << "supported";
-  if (data->size() != 1)
-    return node.error() << "depth has shape " << shapeText(node.inputShape(1))
-                        << ", expected scalar";
-  Type countType = node.emit.builder.getI64Type();
-  int64_t depth = evaluateConvert(data->getElementType(), countType, (*data)[0]).integer;
-  if (depth < 1)
-    return node.error() << "depth is " << depth << ", expected a positive number";
-  if (node.inputShape(2) != ArrayRef<int64_t>(2))
+  FailureOr<Value> given = node.scalarOperand(1, "depth");
+  if (failed(given))
+    return failure();
+  SymExpr depth = node.bind(node.emit.convert(*given, node.emit.builder.getI64Type()));
+  if ((SymExpr(1) - depth).isPositive())
+    return node.error() << "depth is " << depth.str() << ", expected a positive number";
+  node.emit.check(CheckKind::LessEqual, 1, depth, "the depth of a one-hot encoding");
+  if (!node.ensureEqual(node.inputShape(2), SymExpr(2), "values of a one-hot encoding"))
     return node.error() << "values have shape " << shapeText(node.inputShape(2)) << ", expected 2";
   int64_t rank = node.inputType(0).getRank() + 1;
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), rank);
   if (failed(axis))
     return failure();
-  SmallVector<int64_t> shape(node.inputShape(0));
+  Sizes shape = node.inputShape(0);
   shape.insert(shape.begin() + *axis, depth);
   if (failed(node.checkSize(shape)))
     return failure();
   Emitter &emit = node.emit;
   Value index = emit.convert(node.input(0), emit.builder.getI64Type());
-  Value wrapped = emit.binary(BK::Add, index, double(depth));
+  Value wrapped = emit.binary(BK::Add, index, depth);
   index = emit.select(emit.compare(CK::Lt, index, 0.0), wrapped, index);
   SmallVector<int64_t> dims;
   for (int64_t i = 0; i < rank; ++i)
@@ -341,18 +409,18 @@ static LogicalResult dropout(Node &node) {
 
 static const OperatorRow rows[] = {
     {"Constant", 0, 0, constant, "not of strings; not sparse"},
-    {"ConstantOfShape", 1, 1, constantOfShape, "constant shapes"},
+    {"ConstantOfShape", 1, 1, constantOfShape},
     {"Dropout", 1, 3, dropout, "inference only"},
     {"EyeLike", 1, 1, eyeLike},
     {"Flatten", 1, 1, flatten},
     {"Identity", 1, 1, identity, "of tensors"},
-    {"OneHot", 3, 3, oneHot, "constant depth"},
-    {"Range", 3, 3, range, "constant bounds"},
-    {"Reshape", 2, 2, reshape, "constant shape"},
+    {"OneHot", 3, 3, oneHot},
+    {"Range", 3, 3, range},
+    {"Reshape", 2, 2, reshape},
     {"Shape", 1, 1, shapeOf},
     {"Size", 1, 1, sizeOf},
     {"Squeeze", 1, 2, squeeze, "constant axes"},
-    {"Trilu", 1, 2, trilu, "constant k"},
+    {"Trilu", 1, 2, trilu},
     {"Unsqueeze", 1, 2, unsqueeze, "constant axes"},
 };
 

@@ -209,16 +209,11 @@ TEST(SymExpr, KnowsWhatIsNeverNegative) {
   EXPECT_EQ(SymExpr::min(n + m, n), n);
   EXPECT_EQ(SymExpr::max(n, SymExpr::max(n, m)), SymExpr::max(n, m));
   EXPECT_EQ(SymExpr::min(n, SymExpr::max(n, m)), n);
+  EXPECT_EQ(SymExpr::min(n, 512).cappedAt(n), 512);
+  EXPECT_EQ(SymExpr::min(n, 512).cappedAt(m), std::nullopt);
   EXPECT_TRUE(SymExpr::differ(n, -1));
   EXPECT_TRUE(SymExpr::differ(n, n + 1));
   EXPECT_FALSE(SymExpr::differ(n, m));
-}
-
-TEST(SymExpr, FloorsOfFloorsAreOne) {
-  SymExpr n = sym("n");
-  auto half = [](const SymExpr &x) { return SymExpr::floorDiv(x + 1, 2); };
-  EXPECT_EQ(half(half(n)), SymExpr::floorDiv(n + 3, 4));
-  EXPECT_EQ(SymExpr::floorDiv(SymExpr::floorDiv(n, 3), 5), SymExpr::floorDiv(n, 15));
 }
 
 TEST(SymExpr, BroadcastsToTheOtherOfOne) {

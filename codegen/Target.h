@@ -29,7 +29,9 @@ struct Level {
 /// What a builder decided about the launch of one kernel at one level; see
 /// lumen_abi_variant for the units.
 struct LaunchShape {
-  int64_t grid = 1;
+  /// Work units. Where it is no constant, the code defines a function
+  /// `<kernel>.<level>.grid` of the launch's sizes.
+  SymExpr grid = 1;
   int64_t grain = 1;
   uint64_t scratchSize = 0;
 };

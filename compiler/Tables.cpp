@@ -167,7 +167,10 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
       link::Variant variant;
       variant.level = l;
       variant.symbol = entry.name + "." + level.name;
-      variant.grid = shape.grid;
+      if (std::optional<int64_t> grid = shape.grid.asConstant())
+        variant.grid = *grid;
+      else
+        variant.gridFunction = variant.symbol + ".grid";
       variant.grain = shape.grain;
       variant.scratchSize = shape.scratchSize;
       entry.variants.push_back(std::move(variant));

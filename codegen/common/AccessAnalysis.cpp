@@ -97,7 +97,7 @@ void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
   SmallVector<int64_t> strides(rank, 0);
   for (auto [form, stride] : llvm::zip_equal(forms, access.strides))
     for (int64_t i = 0; i < rank; ++i)
-      strides[i] += form.factors[i] * stride;
+      strides[i] += form.factors[i] * *stride.asConstant();
   if (llvm::any_of(forms, [](const Form &form) { return form.bent; })) {
     // No strides describe this read, so that none of its dimensions may be merged
     // with another one.

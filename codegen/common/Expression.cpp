@@ -115,7 +115,7 @@ static int64_t cycleBias(int64_t period, int64_t low) {
 static bool needsWideIndices(const Access &access) {
   int64_t last = 0;
   for (auto [size, stride] : llvm::zip_equal(access.type.getShape(), access.strides))
-    last += std::max<int64_t>(size - 1, 0) * std::abs(stride);
+    last += std::max<int64_t>(size - 1, 0) * std::abs(*stride.asConstant());
   return isBeyond32Bits(last);
 }
 
@@ -219,7 +219,7 @@ LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> stri
 Value Emitter::load(const Access &access, const Place &place) {
   Type stored = storageType(access.type.getElementType());
   Type element = registerType(access.type.getElementType());
-  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
+  LaneIndex offset = linearize(place.indices, *asConstants(access.strides), place.lanes);
   auto vectorType = VectorType::get({place.lanes}, stored);
   Value data;
   if (offset.isUniform()) {
@@ -258,7 +258,7 @@ void Emitter::store(Value data, const Access &access, const Place &place) {
       type = VectorType::get(vector.getShape(), stored);
     data = make<arith::ExtUIOp>(type, data);
   }
-  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
+  LaneIndex offset = linearize(place.indices, *asConstants(access.strides), place.lanes);
   if (!place.isVector) {
     memref::StoreOp::create(builder, loc, data, access.memref, offset.base);
   } else if (offset.step == 1 && place.mask) {
@@ -277,12 +277,12 @@ void Emitter::store(Value data, const Access &access, const Place &place) {
 }
 
 Value Expression::load(OpBuilder &builder, Location loc, const Access &access,
-                       const Position &position) {
+                       const Position &position) const {
   return Emitter(builder, loc, needsWideIndices(access)).load(access, Emitter::makePlace(position));
 }
 
 void Expression::store(OpBuilder &builder, Location loc, Value data, const Access &access,
-                       const Position &position) {
+                       const Position &position) const {
   Emitter(builder, loc, needsWideIndices(access)).store(data, access, Emitter::makePlace(position));
 }
 
@@ -445,7 +445,7 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
   Value data = memref::GetGlobalOp::create(builder, loc, memrefType, global.getSymName());
   Value flat =
       memref::CastOp::create(builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
-  return load({flat, contiguousStrides(type.getShape()), type}, place);
+  return load({flat, toSizes(contiguousStrides(type.getShape())), type}, place);
 }
 
 Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
@@ -718,10 +718,9 @@ const Expression::Shift *Expression::findShifted(Value value) const {
 std::optional<Access> Expression::reshapedMemory(ReshapeOp op) const {
   const Access *access = isSource(op.getOperand()) ? nullptr : findMemory(op.getOperand());
   auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
-  if (!access || ArrayRef<int64_t>(access->strides) !=
-                     ArrayRef<int64_t>(contiguousStrides(from.getShape())))
+  if (!access || access->strides != contiguousStrides(sizesOf(from)))
     return std::nullopt;
-  return Access{access->memref, contiguousStrides(to.getShape()), to};
+  return Access{access->memref, contiguousStrides(sizesOf(to)), to};
 }
 
 SmallVector<ReshapeGroup> lumen::reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {

@@ -10,6 +10,7 @@
 #ifndef LUMEN_CODEGEN_COMMON_EXPRESSION_H
 #define LUMEN_CODEGEN_COMMON_EXPRESSION_H
 
+#include "codegen/common/SizeValues.h"
 #include "dialects/Dispatch/Dispatch.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,9 +22,9 @@ namespace lumen {
 /// A tensor in memory: a flat memref and strides in elements. Booleans and
 /// sub-byte types are stored as bytes; `ui8` is stored as `i8` and so on.
 struct Access {
-  mlir::Value memref;                 ///< memref<?xT>, T signless
-  llvm::SmallVector<int64_t> strides; ///< one per dimension
-  mlir::RankedTensorType type;        ///< the logical type
+  mlir::Value memref;          ///< memref<?xT>, T signless
+  Sizes strides;               ///< one per dimension
+  mlir::RankedTensorType type; ///< the logical type
 };
 
 /// A point, or a row of `lanes` points along dimension `vectorDim`.
@@ -37,6 +38,10 @@ struct Position {
 
 class Expression {
 public:
+  Expression() = default;
+  /// `sizes`: of the function under construction; null where all are constants.
+  explicit Expression(SizeValues *sizes) : sizes(sizes) {}
+
   struct Shift {
     mlir::Value other;
     int64_t dim, offset;
@@ -60,13 +65,13 @@ public:
                    const Position &position);
 
   /// Writes `data`, shaped like what `emit` returns, to memory.
-  static void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data,
-                    const Access &access, const Position &position);
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data,
+             const Access &access, const Position &position) const;
 
   /// Reads from memory, by the fastest form the strides allow (vector load,
   /// masked load, broadcast of a scalar, gather).
-  static mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Access &access,
-                          const Position &position);
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Access &access,
+                   const Position &position) const;
 
   /// Where `value` lies in memory, or null.
   const Access *findMemory(mlir::Value value) const;
@@ -78,6 +83,7 @@ public:
 
 private:
   friend class ExpressionEmitter;
+  SizeValues *sizes = nullptr;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;
   llvm::DenseMap<mlir::Value, Shift> shifts;

@@ -159,6 +159,8 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
 }
 
 FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
+  if (failed(checkStaticTypes(kernel)))
+    return failure();
   auto contract = cast<ContractOp>(kernel.root);
   auto resultType = cast<RankedTensorType>(contract.getType());
   auto lhsType = cast<RankedTensorType>(contract.getLhs().getType());
@@ -169,12 +171,12 @@ FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
       resultType.getNumElements() == 0 || depth == 0)
     return buildGenericContraction(kernel);
   const Access &access = kernel.arguments[lhs.getArgNumber()];
-  if (access.strides.back() != 1 && depth != 1)
+  if (access.strides.back() != SymExpr(1) && depth != 1)
     return buildGenericContraction(kernel);
 
   MatrixProduct product;
   product.lhs = access.memref;
-  product.lhsStrides.assign(access.strides.begin(), access.strides.end() - 1);
+  product.lhsStrides = *asConstants(ArrayRef(access.strides).drop_back());
   product.depth = depth;
   auto rhs = dyn_cast<BlockArgument>(contract.getRhs());
   if (contract.getPacked() && rhs) {

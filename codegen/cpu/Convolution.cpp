@@ -116,6 +116,8 @@ LaunchShape DirectConvolution::build() {
 } // namespace
 
 FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
+  if (failed(checkStaticTypes(kernel)))
+    return failure();
   auto conv = cast<ConvOp>(kernel.root);
   auto resultType = cast<RankedTensorType>(conv.getType());
   auto argument = dyn_cast<BlockArgument>(conv.getInput());
@@ -125,7 +127,7 @@ FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
     return buildGenericConvolution(kernel);
   const Access &input = kernel.arguments[argument.getArgNumber()];
   Value filter = kernel.arguments[filterArgument.getArgNumber()].memref;
-  if (input.strides.back() != 1)
+  if (input.strides.back() != SymExpr(1))
     return buildGenericConvolution(kernel);
   if (conv.isDepthwise())
     return buildDepthwise(kernel);
@@ -136,9 +138,10 @@ FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
       llvm::all_of(conv.getPadHigh(), isZero)) {
     MatrixProduct product;
     product.lhs = input.memref;
-    product.lhsStrides = {input.strides.front()};
+    SmallVector<int64_t> strides = *asConstants(input.strides);
+    product.lhsStrides = {strides.front()};
     for (auto [i, stride] : llvm::enumerate(conv.getStrides()))
-      product.lhsStrides.push_back(stride * input.strides[i + 1]);
+      product.lhsStrides.push_back(stride * strides[i + 1]);
     product.depth = product.lhsOfGroup = conv.getChannels() / conv.getGroups();
     product.groups = conv.getGroups();
     product.packed = filter;

@@ -12,7 +12,7 @@ ConvolutionAxes::ConvolutionAxes(ConvOp conv, const Access &input, int64_t tapSi
   for (size_t i = 0; i < conv.getWindow().size(); ++i)
     axes.push_back({input.type.getShape()[i + 1], shape[i + 1], conv.getWindow()[i],
                     conv.getStrides()[i], conv.getDilations()[i], conv.getPadLow()[i],
-                    input.strides[i + 1], 0});
+                    *input.strides[i + 1].asConstant(), 0});
   for (ConvolutionAxis &axis : llvm::reverse(axes)) {
     axis.tapStride = tapSize;
     tapSize *= axis.window;
@@ -58,7 +58,7 @@ ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
     shape.push_back(axis.output);
   Line result;
   result.outer = delinearize(kernel, line, shape);
-  result.inputOffset = address.mul(address.fromIndex(result.outer[0]), input.strides[0]);
+  result.inputOffset = address.mul(address.fromIndex(result.outer[0]), *input.strides[0].asConstant());
   result.filterOffset = address.constant(0);
   for (size_t i = 0; i + 1 < axes.size(); ++i) {
     const ConvolutionAxis &axis = axes[i];

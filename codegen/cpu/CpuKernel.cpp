@@ -3,6 +3,8 @@
 #include "codegen/cpu/CpuKernel.h"
 #include "codegen/cpu/CpuTarget.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::cpu;
@@ -95,15 +97,94 @@ std::string cpu::symbolName(dispatch::KernelOp kernel, StringRef level) {
   return (kernel.getSymName() + "." + level).str();
 }
 
+std::string cpu::gridSymbolName(dispatch::KernelOp kernel, StringRef level) {
+  return symbolName(kernel, level) + ".grid";
+}
+
+LogicalResult cpu::checkStaticTypes(CpuKernel &kernel) {
+  for (Type type :
+       llvm::concat<const Type>(kernel.op.getArgumentTypes(), kernel.op.getResultTypes()))
+    if (!cast<RankedTensorType>(type).hasStaticShape())
+      return kernel.op.emitError("has the dynamic type ") << type << ", expected static shapes";
+  return success();
+}
+
+/// Reads the symbols of a kernel from `sizes`, the argument of the launch.
+static SizeValues::Symbol readSymbols(dispatch::KernelOp kernel, Value sizes) {
+  SmallVector<StringRef> names = kernel.getSizeNames();
+  return [names, sizes](OpBuilder &builder, Location loc, StringRef name) -> Value {
+    const auto *found = llvm::find(names, name);
+    assert(found != names.end() && "a symbol that the kernel does not name");
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    auto address = LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI64Type(), sizes,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found - names.begin())});
+    Value size = LLVM::LoadOp::create(builder, loc, builder.getI64Type(), address,
+                                      /*alignment=*/8, /*isVolatile=*/false,
+                                      /*isNonTemporal=*/false, /*isInvariant=*/true);
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size);
+  };
+}
+
+/// Emits a diagnostic where an expression of the kernel reads a symbol that it does
+/// not name.
+static LogicalResult checkSymbols(dispatch::KernelOp kernel) {
+  std::set<std::string> used;
+  bool isValid = true;
+  auto visitSizes = [&](ArrayRef<SymExpr> sizes) {
+    for (const SymExpr &size : sizes) {
+      isValid &= size.isValid();
+      size.collectSymbols(used);
+    }
+  };
+  auto visitType = [&](Type type) { visitSizes(sizesOf(cast<RankedTensorType>(type))); };
+  llvm::for_each(kernel.getArgumentTypes(), visitType);
+  llvm::for_each(kernel.getResultTypes(), visitType);
+  for (unsigned i = 0; i < kernel.getArgumentTypes().size(); ++i)
+    visitSizes(kernel.getArgumentStrides(i));
+  for (unsigned i = 0; i < kernel.getResultTypes().size(); ++i)
+    visitSizes(kernel.getResultStrides(i));
+  for (Operation &op : kernel.getBody().front()) {
+    llvm::for_each(op.getResultTypes(), visitType);
+    for (NamedAttribute attr : op.getAttrs())
+      if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
+        visitSizes(toSizes(dims));
+  }
+  if (!isValid)
+    return kernel.emitError("has a dynamic dimension without an expression");
+  SmallVector<StringRef> names = kernel.getSizeNames();
+  for (const std::string &name : used)
+    if (!llvm::is_contained(names, name))
+      return kernel.emitError("reads the symbol '") << name << "', which is none of its sizes";
+  return success();
+}
+
+/// The function that computes a grid which is no constant.
+static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const SymExpr &grid,
+                             ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  auto function =
+      func::FuncOp::create(builder, loc, gridSymbolName(kernel, level),
+                           builder.getFunctionType({pointer}, {builder.getI64Type()}));
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToEnd(entry);
+  SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(0)));
+  Value value = sizes.get(builder, loc, grid);
+  builder.setInsertionPointToEnd(entry);
+  value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+  func::ReturnOp::create(builder, loc, value);
+}
+
 FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef level,
                                         const CodegenOptions &options, ModuleOp module) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   const Capabilities *caps = capabilitiesOf(level);
   assert(caps && "level was not checked");
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes()))
-    if (!cast<RankedTensorType>(type).hasStaticShape())
-      return kernel.emitError("has the dynamic type ") << type << ", expected static shapes";
+  if (failed(checkSymbols(kernel)))
+    return failure();
 
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(context);
@@ -115,7 +196,9 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   builder.setInsertionPointToStart(entry);
 
   Operation *root = kernel.getRoot();
-  CpuKernel frame{kernel, root, *caps, options, module, builder, loc, {}, {}, {}, {}, {}, {}, {}};
+  SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(1)));
+  CpuKernel frame{kernel, root, *caps, options, module, builder,          loc, sizes,
+                  {},     {},   {},    {},      {},     {},      Expression(&sizes)};
   OpBuilder &body = frame.builder;
   auto toIndex = [&](Value value) -> Value {
     return arith::IndexCastOp::create(body, loc, body.getIndexType(), value);
@@ -127,25 +210,27 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
 
   // Outputs follow the inputs in `args`.
   int32_t slot = 0;
-  auto makeAccess = [&](Type type, SmallVector<int64_t> strides) {
+  auto makeAccess = [&](Type type, Sizes strides) {
     auto tensor = cast<RankedTensorType>(type);
     Value address = LLVM::GEPOp::create(body, loc, pointer, pointer, entry->getArgument(0),
                                         ArrayRef<LLVM::GEPArg>{slot++});
     Value data = LLVM::LoadOp::create(body, loc, pointer, address, /*alignment=*/8,
                                       /*isVolatile=*/false, /*isNonTemporal=*/false,
                                       /*isInvariant=*/true);
-    int64_t elements = 1;
-    for (auto [size, stride] : llvm::zip_equal(tensor.getShape(), strides))
-      elements += (std::max<int64_t>(size, 1) - 1) * stride;
-    Value memref = memrefOfPointer(body, loc, data, storageType(tensor.getElementType()), elements);
+    SymExpr elements = 1;
+    for (auto [size, stride] : llvm::zip_equal(sizesOf(tensor), strides))
+      elements += (SymExpr::max(size, 1) - 1) * stride;
+    // Code does not depend on the number of elements, which is for readers.
+    Value memref = memrefOfPointer(body, loc, data, storageType(tensor.getElementType()),
+                                   elements.asConstant().value_or(0));
     return Access{memref, std::move(strides), tensor};
   };
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
-    frame.arguments.push_back(makeAccess(type, *asConstants(kernel.getArgumentStrides(i))));
+    frame.arguments.push_back(makeAccess(type, kernel.getArgumentStrides(i)));
     frame.expression.bindMemory(kernel.getBody().getArgument(i), frame.arguments.back());
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    frame.results.push_back(makeAccess(type, *asConstants(kernel.getResultStrides(i))));
+    frame.results.push_back(makeAccess(type, kernel.getResultStrides(i)));
 
   KernelBuilder build = builderFor(root);
   if (!build)
@@ -153,12 +238,14 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   // Tensors of size zero are legal and need no work; builders may rely on there
   // being some.
   bool isEmpty = llvm::all_of(kernel.getResultTypes(), [](Type type) {
-    return cast<RankedTensorType>(type).getNumElements() == 0;
+    return llvm::is_contained(cast<RankedTensorType>(type).getShape(), 0);
   });
   FailureOr<LaunchShape> shape = isEmpty ? LaunchShape{0, 1, 0} : build(frame);
   if (failed(shape))
     return failure();
   body.setInsertionPointToEnd(entry);
   func::ReturnOp::create(body, loc);
+  if (!shape->grid.asConstant())
+    makeGridFunction(kernel, level, shape->grid, module);
   return shape;
 }

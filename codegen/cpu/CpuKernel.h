@@ -39,6 +39,7 @@ struct CpuKernel {
   mlir::ModuleOp module;   ///< for functions shared between kernels
   mlir::OpBuilder builder; ///< at the end of the function's body
   mlir::Location loc;
+  SizeValues &sizes; ///< of the function
 
   mlir::Value begin, end; ///< index: the work units to do
   mlir::Value worker;     ///< index
@@ -62,6 +63,10 @@ struct CpuKernel {
                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Block &)> body);
 
   mlir::Value index(int64_t value);
+  /// The value of a size, of index type. A constant is made where `at` (else
+  /// `builder`) stands, anything else at the function's entry.
+  mlir::Value value(const SymExpr &size) { return sizes.get(builder, loc, size); }
+  mlir::Value value(mlir::OpBuilder &at, const SymExpr &size) { return sizes.get(at, loc, size); }
 };
 
 /// memref<?xT> of `elements` elements over a bare pointer, in the descriptor
@@ -69,7 +74,13 @@ struct CpuKernel {
 mlir::Value memrefOfPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer,
                             mlir::Type elementType, int64_t elements);
 
+/// For builders that know constant shapes only: emits a diagnostic where a type of
+/// the kernel is dynamic.
+mlir::LogicalResult checkStaticTypes(CpuKernel &kernel);
+
 /// Fills in the kernel's body. On failure a diagnostic was emitted.
+///
+/// Sizes that are not constant may be 0: then the grid is 0, or nothing is read.
 ///
 /// Memory planning lets a result lie where an operand of the epilogue lies that is
 /// used for the last time. So builders of contractions, convolutions, windows and

@@ -29,6 +29,10 @@ bool hostSupports(llvm::StringRef level);
 /// The name of the function that is made of a kernel.
 std::string symbolName(dispatch::KernelOp kernel, llvm::StringRef level);
 
+/// The name of the function of its launch's sizes that gives a kernel's grid, where
+/// that is no constant.
+std::string gridSymbolName(dispatch::KernelOp kernel, llvm::StringRef level);
+
 /// Appends to `module` the function of one kernel. On failure a diagnostic was
 /// emitted at the kernel.
 mlir::FailureOr<LaunchShape> buildKernel(dispatch::KernelOp kernel, llvm::StringRef level,

@@ -38,14 +38,12 @@ static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
   for (auto [i, access] : llvm::enumerate(kernel.results)) {
     Value value = kernel.yielded(i);
     Access target = access;
-    bool contiguous = ArrayRef<int64_t>(target.strides) ==
-                      ArrayRef<int64_t>(contiguousStrides(target.type.getShape()));
+    bool contiguous = target.strides == contiguousStrides(sizesOf(target.type));
     while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
       if (!contiguous || kernel.expression.isSource(value))
         break;
       value = reshape.getOperand();
-      target = {target.memref, contiguousStrides(tensorType(value).getShape()),
-                tensorType(value)};
+      target = {target.memref, contiguousStrides(sizesOf(value)), tensorType(value)};
     }
     ArrayRef<int64_t> shape = target.type.getShape();
     auto it = llvm::find_if(spaces,
@@ -164,7 +162,7 @@ static void emitRow(CpuKernel &kernel, OpBuilder &builder, const Space &space,
   for (Value value : space.values)
     values.push_back(Expression(expression).emit(builder, kernel.loc, value, position));
   for (auto [value, access] : llvm::zip_equal(values, space.accesses))
-    Expression::store(builder, kernel.loc, value, access, position);
+    kernel.expression.store(builder, kernel.loc, value, access, position);
 }
 
 /// A block of `lanes` rows of a tiled loop.
@@ -204,7 +202,7 @@ static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
           for (int64_t lane = 0; lane < plan.lanes; ++lane) {
             Position where = advanced(b, first, read.dims[vectorLoop.dim], constant(b, lane));
             where.vectorDim = read.dims[tiled.dim];
-            rows->push_back(Expression::load(b, loc, read.access, where));
+            rows->push_back(kernel.expression.load(b, loc, read.access, where));
           }
           transposeTile(b, loc, *rows);
         }
@@ -244,7 +242,7 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
   };
   auto storeAll = [&](ArrayRef<Value> values, const Position &where) {
     for (auto [value, access] : llvm::zip_equal(values, space.accesses))
-      Expression::store(builder, loc, value, access, where);
+      kernel.expression.store(builder, loc, value, access, where);
   };
   if (plan.interleavedLoop < 0)
     return storeAll(emitAll(position), position);
@@ -282,17 +280,19 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
 }
 
 FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
+  if (failed(checkStaticTypes(kernel)))
+    return failure();
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
   int64_t lanes = preferredLanes(kernel);
-  LaunchShape shape{0, 1, 0};
+  int64_t grid = 0;
   double nanoseconds = 0;
   for (const Space &space : makeSpaces(kernel)) {
     SmallVector<ConcatOp> concats = visibleConcats(space.values);
     double bytes = 0;
     SmallVector<SmallVector<int64_t>> resultStrides;
     for (const Access &access : space.accesses) {
-      resultStrides.push_back(access.strides);
+      resultStrides.push_back(*asConstants(access.strides));
       bytes += dispatch::elementBytes(access.type.getElementType());
     }
     for (const Box &box : makeBoxes(space, concats)) {
@@ -308,7 +308,7 @@ FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
         continue;
       // Units of all nests are numbered through.
       auto local = [&](Value unit) -> Value {
-        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.index(shape.grid));
+        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.index(grid));
         Value clamped = builder.createOrFold<arith::MaxSIOp>(loc, shifted, kernel.index(0));
         return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.index(plan.units));
       };
@@ -316,10 +316,9 @@ FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
                [&](OpBuilder &b, const Position &position) {
                  emitElements(kernel, b, space, expression, analysis, plan, position);
                });
-      shape.grid += plan.units;
+      grid += plan.units;
       nanoseconds += plan.unitNanoseconds * plan.units;
     }
   }
-  shape.grain = grainFor(nanoseconds / std::max<int64_t>(shape.grid, 1), shape.grid);
-  return shape;
+  return LaunchShape{grid, grainFor(nanoseconds / std::max<int64_t>(grid, 1), grid), 0};
 }

@@ -148,7 +148,7 @@ static std::optional<Epilogue::Operand> operandInMemory(CpuKernel &kernel, Value
   const Access &access = kernel.arguments[argument.getArgNumber()];
   Epilogue::Operand operand{value, access.memref, {}};
   for (auto [i, dim] : llvm::enumerate(dims))
-    operand.strides.push_back(dim < 0 || shape[i] == 1 ? 0 : access.strides[dim]);
+    operand.strides.push_back(dim < 0 || shape[i] == 1 ? 0 : *access.strides[dim].asConstant());
   return operand;
 }
 
@@ -215,10 +215,10 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     if (cast<RankedTensorType>(value.getType()).getShape() != type.getShape())
       return kernel.op.emitError("yields a value whose shape is not that of its root");
     light &= dependents.count(value) && access.type.getElementType() == type.getElementType() &&
-             (access.strides.back() == 1 || type.getShape().back() == 1);
+             (access.strides.back() == SymExpr(1) || type.getShape().back() == 1);
     if (!light)
       continue;
-    Operand output{value, access.memref, access.strides};
+    Operand output{value, access.memref, *asConstants(access.strides)};
     output.strides.back() = 1;
     epilogue.outputs.push_back(output);
     stream << " out %" << dependents[value];

@@ -82,10 +82,10 @@ private:
     return {{index}, position.vectorDim < 0 ? -1 : 0, position.lanes, position.mask};
   }
   Value get(OpBuilder &b, Value index, const Position &position) {
-    return Expression::load(b, kernel.loc, access(), bufferPosition(index, position));
+    return kernel.expression.load(b, kernel.loc, access(), bufferPosition(index, position));
   }
   void put(OpBuilder &b, Value value, Value index, const Position &position) {
-    Expression::store(b, kernel.loc, value, access(), bufferPosition(index, position));
+    kernel.expression.store(b, kernel.loc, value, access(), bufferPosition(index, position));
   }
 
   CpuKernel &kernel;
@@ -100,13 +100,13 @@ RowPlan planRows(CpuKernel &kernel, const llvm::SmallBitVector &reduced, int64_t
   Value operand = kernel.root->getOperand(0), result = kernel.root->getResult(0);
   auto type = cast<RankedTensorType>(operand.getType());
   Expression epilogue = kernel.expression;
-  epilogue.bindMemory(result, {Value(), SmallVector<int64_t>(type.getRank(), 0),
+  epilogue.bindMemory(result, {Value(), Sizes(type.getRank(), 0),
                                cast<RankedTensorType>(result.getType())});
   SmallVector<Value> values{operand};
   SmallVector<SmallVector<int64_t>> accesses;
   for (unsigned i = 0; i < kernel.results.size(); ++i) {
     values.push_back(kernel.yielded(i));
-    accesses.push_back(kernel.results[i].strides);
+    accesses.push_back(*asConstants(kernel.results[i].strides));
   }
   AccessAnalysis analysis = AccessAnalysis::of(epilogue, values);
   for (const LinearRead &read : analysis.reads)
@@ -212,7 +212,7 @@ static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
 }
 
 FailureOr<LaunchShape> cpu::buildNormalization(CpuKernel &kernel) {
-  if (failed(checkResultShapes(kernel)))
+  if (failed(checkStaticTypes(kernel)) || failed(checkResultShapes(kernel)))
     return failure();
   return llvm::TypeSwitch<Operation *, FailureOr<LaunchShape>>(kernel.root)
       .Case([&](SoftmaxOp op) { return buildSoftmax(kernel, op); })

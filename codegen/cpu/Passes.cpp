@@ -38,7 +38,10 @@ struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
         return signalPassFailure();
       auto function = built->lookupSymbol<func::FuncOp>(symbolName(kernel, level));
       Builder builder(&getContext());
-      function->setAttr("lumen.grid", builder.getI64IntegerAttr(shape->grid));
+      if (std::optional<int64_t> grid = shape->grid.asConstant())
+        function->setAttr("lumen.grid", builder.getI64IntegerAttr(*grid));
+      else
+        function->setAttr("lumen.grid", builder.getStringAttr(shape->grid.str()));
       function->setAttr("lumen.grain", builder.getI64IntegerAttr(shape->grain));
       function->setAttr("lumen.scratch", builder.getI64IntegerAttr(shape->scratchSize));
     }

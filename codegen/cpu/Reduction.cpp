@@ -12,7 +12,7 @@ using namespace lumen;
 using namespace lumen::cpu;
 
 FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
-  if (failed(checkResultShapes(kernel)))
+  if (failed(checkStaticTypes(kernel)) || failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<ReduceOp>(kernel.root);
   Location loc = kernel.loc;
@@ -31,7 +31,7 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   AccessAnalysis reads = AccessAnalysis::of(kernel.expression, {op.getOperand()});
   Expression epilogue = kernel.expression;
   Value rootResult = op.getResult();
-  epilogue.bindMemory(rootResult, {Value(), SmallVector<int64_t>(keptDims.size(), 0),
+  epilogue.bindMemory(rootResult, {Value(), Sizes(keptDims.size(), 0),
                                    cast<RankedTensorType>(rootResult.getType())});
   SmallVector<Value> yields;
   for (unsigned i = 0; i < kernel.results.size(); ++i)
@@ -49,7 +49,7 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   for (const LinearRead &read : writes.reads)
     addKept(read.strides);
   for (const Access &access : kernel.results)
-    addKept(access.strides);
+    addKept(*asConstants(access.strides));
   llvm::SmallBitVector fixed = reads.fixed, bent = reads.bent;
   for (auto [i, dim] : llvm::enumerate(keptDims)) {
     fixed[dim] = fixed[dim] || writes.fixed[i];

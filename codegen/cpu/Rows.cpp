@@ -462,7 +462,7 @@ void cpu::storeResults(CpuKernel &kernel, const Expression &expression, OpBuilde
   for (unsigned i = 0; i < kernel.results.size(); ++i)
     values.push_back(Expression(expression).emit(builder, kernel.loc, kernel.yielded(i), position));
   for (auto [value, access] : llvm::zip_equal(values, kernel.results))
-    Expression::store(builder, kernel.loc, value, access, position);
+    kernel.expression.store(builder, kernel.loc, value, access, position);
 }
 
 LogicalResult cpu::checkResultShapes(CpuKernel &kernel) {

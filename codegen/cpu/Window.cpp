@@ -254,12 +254,12 @@ LaunchShape WindowBuilder::build() {
   int64_t rank = result.getRank();
   // Rows of the result along its last dimension that counts.
   Expression epilogue = kernel.expression;
-  epilogue.bindMemory(op.getResult(), {Value(), SmallVector<int64_t>(rank, 0), result});
+  epilogue.bindMemory(op.getResult(), {Value(), Sizes(rank, 0), result});
   SmallVector<Value> values{op.getOperand()};
   SmallVector<SmallVector<int64_t>> accesses;
   for (unsigned i = 0; i < kernel.results.size(); ++i) {
     values.push_back(kernel.yielded(i));
-    accesses.push_back(kernel.results[i].strides);
+    accesses.push_back(*asConstants(kernel.results[i].strides));
   }
   // Operand and result have the same dimensions, with windows between them.
   AccessAnalysis analysis = AccessAnalysis::of(epilogue, values);
@@ -296,7 +296,7 @@ LaunchShape WindowBuilder::build() {
 }
 
 FailureOr<LaunchShape> cpu::buildWindow(CpuKernel &kernel) {
-  if (failed(checkResultShapes(kernel)))
+  if (failed(checkStaticTypes(kernel)) || failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<WindowOp>(kernel.root);
   auto type = cast<RankedTensorType>(op.getOperand().getType());

@@ -11,9 +11,9 @@ namespace {
 /// of the iteration space. No stride depends on the constant, but reads that differ
 /// in it are different reads.
 struct Form {
-  SmallVector<int64_t> factors;
+  Sizes factors;
   bool bent = false;
-  int64_t constant = 0;
+  SymExpr constant = 0;
 
   bool operator==(const Form &other) const {
     return factors == other.factors && bent == other.bent && constant == other.constant;
@@ -28,7 +28,7 @@ public:
   }
 
   void walk(Value value, ArrayRef<Form> forms);
-  Form zero() const { return {SmallVector<int64_t>(rank, 0)}; }
+  Form zero() const { return {Sizes(rank, 0)}; }
   AccessAnalysis takeResult();
 
 private:
@@ -36,14 +36,14 @@ private:
   void read(Value value, const Access &access, ArrayRef<Form> forms);
   void fix(const Form &form) {
     for (int64_t i = 0; i < rank; ++i)
-      if (form.factors[i] != 0)
+      if (form.factors[i] != SymExpr(0))
         result.fixed.set(i);
   }
   /// Lanes along the dimensions of `form` do not stay on a straight row.
   Form bend(const Form &form) {
     fix(form);
     for (int64_t i = 0; i < rank; ++i)
-      if (form.factors[i] != 0)
+      if (form.factors[i] != SymExpr(0))
         result.bent.set(i);
     return {form.factors, true, form.constant};
   }
@@ -94,10 +94,10 @@ static double costOf(Operation *op) {
 void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
   if (branches > 0)
     pinned.insert(value);
-  SmallVector<int64_t> strides(rank, 0);
+  Sizes strides(rank, 0);
   for (auto [form, stride] : llvm::zip_equal(forms, access.strides))
     for (int64_t i = 0; i < rank; ++i)
-      strides[i] += form.factors[i] * *stride.asConstant();
+      strides[i] += form.factors[i] * stride;
   if (llvm::any_of(forms, [](const Form &form) { return form.bent; })) {
     // No strides describe this read, so that none of its dimensions may be merged
     // with another one.
@@ -109,8 +109,8 @@ void Walker::read(Value value, const Access &access, ArrayRef<Form> forms) {
   for (int64_t i = 0; i < rank; ++i) {
     int64_t moved = 0;
     for (auto [dim, form] : llvm::enumerate(forms))
-      if (form.factors[i] != 0) {
-        dims[i] = form.factors[i] == 1 ? static_cast<int64_t>(dim) : -1;
+      if (form.factors[i] != SymExpr(0)) {
+        dims[i] = isOne(form.factors[i]) ? static_cast<int64_t>(dim) : -1;
         ++moved;
       }
     if (moved != 1)
@@ -148,11 +148,18 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](BroadcastOp op) {
         SmallVector<Form> operand;
-        for (auto [i, dim] : llvm::enumerate(op.getDims()))
-          operand.push_back(tensorType(op.getOperand()).getDimSize(i) == 1 ? zero() : forms[dim]);
+        for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+          Form form = forms[dim];
+          SymExpr factor = expression.broadcastFactor(op, i);
+          for (SymExpr &each : form.factors)
+            each *= factor;
+          form.constant *= factor;
+          operand.push_back(factor == SymExpr(0) ? zero() : std::move(form));
+        }
         walk(op.getOperand(), operand);
       })
       .Case([&](IotaOp op) { fix(forms[op.getAxis()]); })
+      .Case([&](SizesOp op) { llvm::for_each(forms, [&](const Form &form) { fix(form); }); })
       .Case([&](TransposeOp op) {
         SmallVector<Form> operand(forms.size());
         for (auto [i, dim] : llvm::enumerate(op.getPerm()))
@@ -163,8 +170,8 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
       .Case([&](SliceOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
         for (auto [form, offset, stride] :
-             llvm::zip_equal(operand, *op.getConstantOffsets(), op.getStrides())) {
-          for (int64_t &factor : form.factors)
+             llvm::zip_equal(operand, op.getOffsetSizes(), op.getStrides())) {
+          for (SymExpr &factor : form.factors)
             factor *= stride;
           form.constant = form.constant * stride + offset;
         }
@@ -176,15 +183,15 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
         ++branches;
         for (Value input : op.getInputs()) {
           walk(input, part);
-          part[op.getAxis()].constant -= tensorType(input).getDimSize(op.getAxis());
+          part[op.getAxis()].constant -= sizeOf(input, op.getAxis());
         }
         --branches;
       })
       .Case([&](PadOp op) {
         SmallVector<Form> operand = llvm::to_vector(forms);
         for (auto [i, form] : llvm::enumerate(operand)) {
-          int64_t low = *op.getLowSizes()[i].asConstant();
-          if (low == 0 && op.getHighSizes()[i] == SymExpr(0))
+          SymExpr low = op.getLowSizes()[i];
+          if (low == SymExpr(0) && op.getHighSizes()[i] == SymExpr(0))
             continue;
           fix(form);
           form.constant -= low;
@@ -200,7 +207,8 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
         for (const Form &form : forms.slice(axis, count)) {
           Form bentForm = bend(form);
           for (int64_t i = 0; i < rank; ++i)
-            picked.factors[i] |= bentForm.factors[i] != 0;
+            if (bentForm.factors[i] != SymExpr(0))
+              picked.factors[i] = 1;
         }
         picked.bent = true;
         walk(op.getIndices(), forms.slice(axis, count));
@@ -216,22 +224,22 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
 }
 
 void Walker::walkReshape(ReshapeOp op, ArrayRef<Form> forms) {
-  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  Sizes from = sizesOf(op.getOperand()), to = sizesOf(op.getResult());
   if (std::optional<Access> access = expression.reshapedMemory(op)) {
     pinned.insert(op.getOperand());
     return read(op.getResult(), *access, forms);
   }
   // Groups with one operand dimension are linear; others need divisions.
-  SmallVector<Form> operand(from.getRank(), zero());
-  for (const ReshapeGroup &group : reshapeGroups(from.getShape(), to.getShape())) {
+  SmallVector<Form> operand(from.size(), zero());
+  for (const DimGroup &group : indexGroups(from, to)) {
     Form linear = zero();
-    int64_t stride = 1;
+    SymExpr stride = 1;
     for (int64_t dim : llvm::reverse(group.to)) {
       for (int64_t i = 0; i < rank; ++i)
         linear.factors[i] += forms[dim].factors[i] * stride;
       linear.bent |= forms[dim].bent;
       linear.constant += forms[dim].constant * stride;
-      stride *= to.getDimSize(dim);
+      stride *= to[dim];
     }
     if (group.from.size() == 1) {
       operand[group.from[0]] = linear;

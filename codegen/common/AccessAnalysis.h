@@ -16,9 +16,9 @@ namespace lumen {
 
 /// A value that is read from memory at an affine place.
 struct LinearRead {
-  mlir::Value value;                  ///< an argument, or a reshape of one
-  Access access;                      ///< of `value`
-  llvm::SmallVector<int64_t> strides; ///< in elements, per dimension of the space
+  mlir::Value value; ///< an argument, or a reshape of one
+  Access access;     ///< of `value`
+  Sizes strides;     ///< in elements, per dimension of the space
   /// Per dimension of the space the one dimension of `value` that it moves along,
   /// step by step; -1 where it is another case.
   llvm::SmallVector<int64_t> dims;

@@ -16,10 +16,12 @@ namespace {
 /// The index of every lane along one dimension.
 struct LaneIndex {
   Value base;       ///< index: of lane 0
-  int64_t step = 0; ///< from lane to lane
+  SymExpr step = 0; ///< from lane to lane
   Value bent;       ///< vector<lanes x i32 or i64>: instead of base and step
 
-  bool isUniform() const { return step == 0 && !bent; }
+  bool isUniform() const { return !bent && step == SymExpr(0); }
+  /// Lanes side by side.
+  bool isRow() const { return !bent && isOne(step); }
 };
 
 struct Place {
@@ -43,12 +45,14 @@ struct Place {
 class Emitter {
 public:
   /// `wide`: lane indices need 64 bits.
-  Emitter(OpBuilder &builder, Location loc, bool wide) : builder(builder), loc(loc), wide(wide) {}
+  Emitter(SizeValues *sizes, OpBuilder &builder, Location loc, bool wide)
+      : builder(builder), loc(loc), wide(wide), sizes(sizes) {}
 
   static Place makePlace(const Position &position) {
     Place place;
     for (auto [i, index] : llvm::enumerate(position.indices))
-      place.indices.push_back({index, static_cast<int>(i) == position.vectorDim ? 1 : 0, {}});
+      place.indices.push_back(
+          {index, SymExpr(static_cast<int>(i) == position.vectorDim ? 1 : 0), {}});
     place.isVector = position.vectorDim >= 0;
     place.lanes = place.isVector ? position.lanes : 1;
     place.mask = position.mask;
@@ -63,6 +67,12 @@ protected:
     return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
   Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value index(const SymExpr &value) {
+    if (std::optional<int64_t> constant = value.asConstant())
+      return index(*constant);
+    assert(sizes && "a size that is no constant, in an expression of constants");
+    return sizes->get(builder, loc, value);
+  }
   Value broadcast(Value scalar, int64_t lanes) {
     return make<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()), scalar);
   }
@@ -72,25 +82,33 @@ protected:
         DenseElementsAttr::get(
             type, ArrayRef<Attribute>(builder.getIntegerAttr(type.getElementType(), value))));
   }
+  Value splat(VectorType type, const SymExpr &value) {
+    if (std::optional<int64_t> constant = value.asConstant())
+      return splat(type, *constant);
+    return broadcast(make<arith::IndexCastOp>(type.getElementType(), index(value)),
+                     type.getDimSize(0));
+  }
   VectorType indexVector(int64_t lanes) {
     return VectorType::get({lanes}, wide ? builder.getI64Type() : builder.getI32Type());
   }
 
   LaneIndex constant(int64_t value) { return {index(value), 0, {}}; }
   LaneIndex add(const LaneIndex &a, const LaneIndex &b, int64_t lanes);
-  LaneIndex scale(const LaneIndex &a, int64_t factor);
-  LaneIndex addConstant(const LaneIndex &a, int64_t value);
+  LaneIndex scale(const LaneIndex &a, const SymExpr &factor);
+  LaneIndex addConstant(const LaneIndex &a, const SymExpr &value);
   /// All lanes' indices as a vector.
   Value bend(const LaneIndex &a, int64_t lanes);
-  LaneIndex divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bool remainder);
-  LaneIndex clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes);
+  /// By a size that is 0 nothing is divided, but lanes that are masked off may seem to.
+  LaneIndex divide(const LaneIndex &a, const SymExpr &divisor, int64_t lanes, bool remainder);
+  LaneIndex clamp(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes);
   /// i1, or vector of it where the lanes differ: low <= a < high.
-  Value inRange(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes);
-  LaneIndex linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> strides, int64_t lanes);
+  Value inRange(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes);
+  LaneIndex linearize(ArrayRef<LaneIndex> indices, ArrayRef<SymExpr> strides, int64_t lanes);
 
   OpBuilder &builder;
   Location loc;
   bool wide;
+  SizeValues *sizes;
 };
 
 } // namespace
@@ -101,36 +119,46 @@ static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(
 // How wide lane indices are
 //===----------------------------------------------------------------------===//
 
-static bool isBeyond32Bits(int64_t index) { return index > std::numeric_limits<int32_t>::max(); }
+/// Sizes that only the run knows may be large.
+static bool isBeyond32Bits(const SymExpr &index) {
+  std::optional<int64_t> constant = index.asConstant();
+  return !constant || *constant > std::numeric_limits<int32_t>::max();
+}
 
 /// The period of indices that are reflected at the borders of [0, size).
-static int64_t reflectPeriod(int64_t size) { return std::max<int64_t>(2 * (size - 1), 1); }
+static SymExpr reflectPeriod(const SymExpr &size) { return SymExpr::max((size - 1) * 2, 1); }
 
 /// The multiple of `period` that makes indices from -low on positive.
-static int64_t cycleBias(int64_t period, int64_t low) {
-  return low > 0 ? llvm::divideCeil(low, period) * period : 0;
+static SymExpr cycleBias(const SymExpr &period, const SymExpr &low) {
+  return SymExpr::ceilDiv(SymExpr::max(low, 0), period) * period;
 }
 
 /// The farthest element of a tensor, with the gaps of its strides.
 static bool needsWideIndices(const Access &access) {
   int64_t last = 0;
-  for (auto [size, stride] : llvm::zip_equal(access.type.getShape(), access.strides))
-    last += std::max<int64_t>(size - 1, 0) * std::abs(*stride.asConstant());
+  for (auto [size, stride] : llvm::zip_equal(sizesOf(access.type), access.strides)) {
+    if (isOne(size))
+      continue;
+    if (!size.asConstant() || !stride.asConstant())
+      return true;
+    last += std::max<int64_t>(*size.asConstant() - 1, 0) * std::abs(*stride.asConstant());
+  }
   return isBeyond32Bits(last);
 }
 
 static bool needsWideIndices(Operation &op) {
   for (Value result : op.getResults())
-    if (isBeyond32Bits(tensorType(result).getNumElements()))
+    if (isBeyond32Bits(product(sizesOf(result))))
       return true;
   auto pad = dyn_cast<PadOp>(op);
   if (!pad || (pad.getKind() != PadKind::Reflect && pad.getKind() != PadKind::Wrap))
     return false;
   for (auto [size, low, high] :
-       llvm::zip_equal(tensorType(pad.getOperand()).getShape(), *asConstants(pad.getLowSizes()),
-                       *asConstants(pad.getHighSizes()))) {
-    int64_t period = pad.getKind() == PadKind::Reflect ? reflectPeriod(size) : size;
-    if (size > 0 && isBeyond32Bits(std::max(period, cycleBias(period, low) + size + high)))
+       llvm::zip_equal(sizesOf(pad.getOperand()), pad.getLowSizes(), pad.getHighSizes())) {
+    if (size == SymExpr(0))
+      continue;
+    SymExpr period = pad.getKind() == PadKind::Reflect ? reflectPeriod(size) : size;
+    if (isBeyond32Bits(SymExpr::max(period, cycleBias(period, low) + size + high)))
       return true;
   }
   return false;
@@ -145,12 +173,15 @@ Value Emitter::bend(const LaneIndex &a, int64_t lanes) {
     return a.bent;
   VectorType type = indexVector(lanes);
   Value base = broadcast(make<arith::IndexCastOp>(type.getElementType(), a.base), lanes);
-  if (a.step == 0)
+  if (a.step == SymExpr(0))
     return base;
+  std::optional<int64_t> step = a.step.asConstant();
   SmallVector<Attribute> steps;
   for (int64_t lane = 0; lane < lanes; ++lane)
-    steps.push_back(builder.getIntegerAttr(type.getElementType(), lane * a.step));
+    steps.push_back(builder.getIntegerAttr(type.getElementType(), lane * step.value_or(1)));
   Value offsets = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, steps));
+  if (!step)
+    offsets = make<arith::MulIOp>(offsets, splat(type, a.step));
   return make<arith::AddIOp>(base, offsets);
 }
 
@@ -160,21 +191,22 @@ LaneIndex Emitter::add(const LaneIndex &a, const LaneIndex &b, int64_t lanes) {
   return {{}, 0, make<arith::AddIOp>(bend(a, lanes), bend(b, lanes))};
 }
 
-LaneIndex Emitter::scale(const LaneIndex &a, int64_t factor) {
+LaneIndex Emitter::scale(const LaneIndex &a, const SymExpr &factor) {
   if (!a.bent)
     return {make<arith::MulIOp>(a.base, index(factor)), a.step * factor, {}};
   return {{}, 0, make<arith::MulIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), factor))};
 }
 
-LaneIndex Emitter::addConstant(const LaneIndex &a, int64_t value) {
-  if (value == 0)
+LaneIndex Emitter::addConstant(const LaneIndex &a, const SymExpr &value) {
+  if (value == SymExpr(0))
     return a;
   if (!a.bent)
     return {make<arith::AddIOp>(a.base, index(value)), a.step, {}};
   return {{}, 0, make<arith::AddIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), value))};
 }
 
-LaneIndex Emitter::divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bool remainder) {
+LaneIndex Emitter::divide(const LaneIndex &a, const SymExpr &size, int64_t lanes, bool remainder) {
+  SymExpr divisor = size.asConstant() ? size : SymExpr::max(size, 1);
   if (a.isUniform())
     return {remainder ? make<arith::RemUIOp>(a.base, index(divisor))
                       : make<arith::DivUIOp>(a.base, index(divisor)),
@@ -184,7 +216,8 @@ LaneIndex Emitter::divide(const LaneIndex &a, int64_t divisor, int64_t lanes, bo
   return {{}, 0, remainder ? make<arith::RemUIOp>(value, by) : make<arith::DivUIOp>(value, by)};
 }
 
-LaneIndex Emitter::clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes) {
+LaneIndex Emitter::clamp(const LaneIndex &a, const SymExpr &low, const SymExpr &high,
+                         int64_t lanes) {
   if (a.isUniform())
     return {make<arith::MinSIOp>(make<arith::MaxSIOp>(a.base, index(low)), index(high)), 0, {}};
   Value value = bend(a, lanes);
@@ -194,9 +227,9 @@ LaneIndex Emitter::clamp(const LaneIndex &a, int64_t low, int64_t high, int64_t 
           make<arith::MinSIOp>(make<arith::MaxSIOp>(value, splat(type, low)), splat(type, high))};
 }
 
-Value Emitter::inRange(const LaneIndex &a, int64_t low, int64_t high, int64_t lanes) {
+Value Emitter::inRange(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes) {
   // One unsigned comparison: what lies below `low` wraps to a large number.
-  LaneIndex shifted = addConstant(a, -low);
+  LaneIndex shifted = addConstant(a, SymExpr(0) - low);
   if (shifted.isUniform())
     return make<arith::CmpIOp>(arith::CmpIPredicate::ult, shifted.base, index(high - low));
   Value value = bend(shifted, lanes);
@@ -204,7 +237,7 @@ Value Emitter::inRange(const LaneIndex &a, int64_t low, int64_t high, int64_t la
                              splat(cast<VectorType>(value.getType()), high - low));
 }
 
-LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> strides,
+LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<SymExpr> strides,
                              int64_t lanes) {
   LaneIndex sum = constant(0);
   for (auto [index, stride] : llvm::zip_equal(indices, strides))
@@ -219,12 +252,12 @@ LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<int64_t> stri
 Value Emitter::load(const Access &access, const Place &place) {
   Type stored = storageType(access.type.getElementType());
   Type element = registerType(access.type.getElementType());
-  LaneIndex offset = linearize(place.indices, *asConstants(access.strides), place.lanes);
+  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
   auto vectorType = VectorType::get({place.lanes}, stored);
   Value data;
   if (offset.isUniform()) {
     data = memref::LoadOp::create(builder, loc, access.memref, offset.base);
-  } else if (!offset.bent && offset.step == 1) {
+  } else if (offset.isRow()) {
     if (place.mask) {
       Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
       data = vector::MaskedLoadOp::create(builder, loc, vectorType, access.memref,
@@ -243,7 +276,12 @@ Value Emitter::load(const Access &access, const Place &place) {
     data = vector::GatherOp::create(builder, loc, vectorType, access.memref, ValueRange{base},
                                     bend(offset, place.lanes), mask, zero);
   }
-  if (stored != element) {
+  if (isa<FloatType>(element) && stored != element) {
+    Type type = element;
+    if (auto vector = dyn_cast<VectorType>(data.getType()))
+      type = VectorType::get(vector.getShape(), element);
+    data = make<arith::BitcastOp>(type, data);
+  } else if (stored != element) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(data.getType()));
     data = make<arith::CmpIOp>(arith::CmpIPredicate::ne, data, zero);
   }
@@ -256,15 +294,17 @@ void Emitter::store(Value data, const Access &access, const Place &place) {
     Type type = stored;
     if (auto vector = dyn_cast<VectorType>(data.getType()))
       type = VectorType::get(vector.getShape(), stored);
-    data = make<arith::ExtUIOp>(type, data);
+    data = isa<FloatType>(getElementTypeOrSelf(data.getType()))
+               ? make<arith::BitcastOp>(type, data)
+               : make<arith::ExtUIOp>(type, data);
   }
-  LaneIndex offset = linearize(place.indices, *asConstants(access.strides), place.lanes);
+  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
   if (!place.isVector) {
     memref::StoreOp::create(builder, loc, data, access.memref, offset.base);
-  } else if (offset.step == 1 && place.mask) {
+  } else if (offset.isRow() && place.mask) {
     vector::MaskedStoreOp::create(builder, loc, access.memref, ValueRange{offset.base}, place.mask,
                                   data);
-  } else if (offset.step == 1) {
+  } else if (offset.isRow()) {
     vector::StoreOp::create(builder, loc, data, access.memref, ValueRange{offset.base});
   } else {
     Value base = offset.base;
@@ -278,12 +318,14 @@ void Emitter::store(Value data, const Access &access, const Place &place) {
 
 Value Expression::load(OpBuilder &builder, Location loc, const Access &access,
                        const Position &position) const {
-  return Emitter(builder, loc, needsWideIndices(access)).load(access, Emitter::makePlace(position));
+  return Emitter(sizes, builder, loc, needsWideIndices(access))
+      .load(access, Emitter::makePlace(position));
 }
 
 void Expression::store(OpBuilder &builder, Location loc, Value data, const Access &access,
                        const Position &position) const {
-  Emitter(builder, loc, needsWideIndices(access)).store(data, access, Emitter::makePlace(position));
+  Emitter(sizes, builder, loc, needsWideIndices(access))
+      .store(data, access, Emitter::makePlace(position));
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +338,7 @@ namespace lumen {
 class ExpressionEmitter : Emitter {
 public:
   ExpressionEmitter(const Expression &expression, OpBuilder &builder, Location loc)
-      : Emitter(builder, loc,
+      : Emitter(expression.sizes, builder, loc,
                 llvm::any_of(expression.memory,
                              [](const auto &entry) { return needsWideIndices(entry.second); })),
         expression(expression) {}
@@ -315,14 +357,17 @@ private:
   Value emitConstant(ConstantOp op, const Place &place);
   Value emitBroadcast(BroadcastOp op, const Place &place);
   Value emitIota(IotaOp op, const Place &place);
+  Value emitSizes(SizesOp op, const Place &place);
   Value emitTranspose(TransposeOp op, const Place &place);
   Value emitReshape(ReshapeOp op, const Place &place);
   Value emitSlice(SliceOp op, const Place &place);
+  Value emitBranch(Value condition, Type type, llvm::function_ref<Value()> onTrue,
+                   llvm::function_ref<Value()> onFalse);
   Value emitConcat(ConcatOp op, const Place &place);
   Value emitPad(PadOp op, const Place &place);
   Value emitGather(GatherOp op, const Place &place);
-  LaneIndex cycle(const LaneIndex &a, int64_t period, int64_t low, int64_t lanes);
-  LaneIndex reflect(const LaneIndex &a, int64_t size, int64_t low, int64_t lanes);
+  LaneIndex cycle(const LaneIndex &a, const SymExpr &period, const SymExpr &low, int64_t lanes);
+  LaneIndex reflect(const LaneIndex &a, const SymExpr &size, const SymExpr &low, int64_t lanes);
 
   const Expression &expression;
   /// Per value, the places where it was emitted and what came out.
@@ -372,6 +417,8 @@ Value ExpressionEmitter::emitNew(Value value, const Place &place) {
       .Case([&](ConstantOp op) { return emitConstant(op, place); })
       .Case([&](BroadcastOp op) { return emitBroadcast(op, place); })
       .Case([&](IotaOp op) { return emitIota(op, place); })
+      .Case([&](SizesOp op) { return emitSizes(op, place); })
+      .Case([&](CastOp op) { return emitAt(op.getOperand(), place); })
       .Case([&](TransposeOp op) { return emitTranspose(op, place); })
       .Case([&](ReshapeOp op) { return emitReshape(op, place); })
       .Case([&](SliceOp op) { return emitSlice(op, place); })
@@ -391,10 +438,10 @@ Value ExpressionEmitter::emitSource(const Expression::Source &source, const Plac
   position.mask = place.mask;
   position.lanes = place.lanes;
   for (auto [i, index] : llvm::enumerate(place.indices)) {
-    assert(!index.bent && (index.step == 0 || (index.step == 1 && position.vectorDim < 0)) &&
+    assert((index.isUniform() || (index.isRow() && position.vectorDim < 0)) &&
            "a value in registers is read along another row than it was made");
     position.indices.push_back(index.base);
-    if (index.step == 1)
+    if (index.isRow())
       position.vectorDim = i;
   }
   return source(builder, loc, position);
@@ -406,6 +453,8 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
   assert(dense && "large constants are arguments of their kernel");
   Type element = registerType(type.getElementType());
   auto scalarOf = [&](Attribute attr, Type as) -> TypedAttr {
+    if (auto number = dyn_cast<FloatAttr>(attr); number && isa<IntegerType>(as))
+      return IntegerAttr::get(as, number.getValue().bitcastToAPInt());
     if (auto integer = dyn_cast<IntegerAttr>(attr)) // signed attributes become signless
       return IntegerAttr::get(as, integer.getValue().zextOrTrunc(as.getIntOrFloatBitWidth()));
     return cast<TypedAttr>(attr);
@@ -445,15 +494,21 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
   Value data = memref::GetGlobalOp::create(builder, loc, memrefType, global.getSymName());
   Value flat =
       memref::CastOp::create(builder, loc, MemRefType::get({ShapedType::kDynamic}, stored), data);
-  return load({flat, toSizes(contiguousStrides(type.getShape())), type}, place);
+  return load({flat, contiguousStrides(sizesOf(type)), type}, place);
 }
 
 Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
-  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  Sizes to = sizesOf(op.getResult());
   SmallVector<LaneIndex> indices;
-  for (auto [i, dim] : llvm::enumerate(op.getDims()))
-    indices.push_back(from.getDimSize(i) == 1 && to.getDimSize(dim) != 1 ? constant(0)
-                                                                         : place.indices[dim]);
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    SymExpr factor = expression.broadcastFactor(op, i);
+    if (isOne(factor) || isOne(to[dim]))
+      indices.push_back(place.indices[dim]);
+    else if (factor == SymExpr(0))
+      indices.push_back(constant(0));
+    else
+      indices.push_back(scale(place.indices[dim], factor));
+  }
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
@@ -476,6 +531,21 @@ Value ExpressionEmitter::emitIota(IotaOp op, const Place &place) {
              : make<arith::ExtSIOp>(target, value);
 }
 
+Value ExpressionEmitter::emitSizes(SizesOp op, const Place &place) {
+  Type element = registerType(tensorType(op.getResult()).getElementType());
+  auto elementAt = [&](const SymExpr &size) {
+    Value value = make<arith::IndexCastOp>(element, index(size));
+    return place.isVector ? broadcast(value, place.lanes) : value;
+  };
+  Sizes sizes = op.getExpressions();
+  Value result = elementAt(sizes.front());
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    Value isHere = inRange(place.indices[0], i, i + 1, place.lanes);
+    result = make<arith::SelectOp>(isHere, elementAt(sizes[i]), result);
+  }
+  return result;
+}
+
 Value ExpressionEmitter::emitTranspose(TransposeOp op, const Place &place) {
   SmallVector<LaneIndex> indices(place.indices.size());
   for (auto [i, dim] : llvm::enumerate(op.getPerm()))
@@ -483,32 +553,40 @@ Value ExpressionEmitter::emitTranspose(TransposeOp op, const Place &place) {
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
+/// Whether `a` is a multiple of `b`, which then is no less than 1.
+static bool isMultipleOf(const SymExpr &a, const SymExpr &b) {
+  if (std::optional<int64_t> constant = b.asConstant())
+    return isMultiple(a, *constant);
+  SymExpr quotient = SymExpr::floorDiv(a, b);
+  return quotient.isValid() && quotient * b == a;
+}
+
 Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
-  auto from = tensorType(op.getOperand()), to = tensorType(op.getResult());
+  Sizes from = sizesOf(op.getOperand()), to = sizesOf(op.getResult());
   if (std::optional<Access> access = expression.reshapedMemory(op))
     return load(*access, place);
-  SmallVector<LaneIndex> indices(from.getRank(), constant(0));
-  for (const ReshapeGroup &dims : reshapeGroups(from.getShape(), to.getShape())) {
+  SmallVector<LaneIndex> indices(from.size(), constant(0));
+  for (const DimGroup &dims : indexGroups(from, to)) {
     SmallVector<LaneIndex> group;
-    SmallVector<int64_t> sizes;
+    Sizes groupSizes;
     for (int64_t dim : dims.to) {
       group.push_back(place.indices[dim]);
-      sizes.push_back(to.getDimSize(dim));
+      groupSizes.push_back(to[dim]);
     }
-    LaneIndex linear = linearize(group, contiguousStrides(sizes), place.lanes);
+    LaneIndex linear = linearize(group, contiguousStrides(groupSizes), place.lanes);
     // Lanes that stay within one run of the innermost result dimension cannot
     // leave an operand dimension that is a multiple of it: the row stays straight.
-    bool straight = !linear.bent && linear.step != 0 &&
+    bool straight = !linear.bent && linear.step.asConstant().value_or(0) != 0 &&
                     llvm::all_of(ArrayRef(group).drop_back(),
                                  [](const LaneIndex &index) { return index.isUniform(); }) &&
-                    from.getDimSize(dims.from.back()) % sizes.back() == 0;
+                    isMultipleOf(from[dims.from.back()], groupSizes.back());
     for (size_t i = dims.from.size(); i-- > 0;) {
       int64_t dim = dims.from[i];
       if (i == 0) {
         indices[dim] = linear;
         break;
       }
-      int64_t size = from.getDimSize(dim);
+      const SymExpr &size = from[dim];
       if (straight) {
         LaneIndex base{linear.base, 0, {}};
         indices[dim] = divide(base, size, place.lanes, /*remainder=*/true);
@@ -527,53 +605,60 @@ Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
 Value ExpressionEmitter::emitSlice(SliceOp op, const Place &place) {
   SmallVector<LaneIndex> indices;
   for (auto [lane, offset, stride] :
-       llvm::zip_equal(place.indices, *op.getConstantOffsets(), op.getStrides()))
+       llvm::zip_equal(place.indices, op.getOffsetSizes(), op.getStrides()))
     indices.push_back(addConstant(scale(lane, stride), offset));
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
+Value ExpressionEmitter::emitBranch(Value condition, Type type, llvm::function_ref<Value()> onTrue,
+                                    llvm::function_ref<Value()> onFalse) {
+  // What is emitted inside a branch must not be shared with the outside.
+  auto saved = emitted;
+  OpBuilder::InsertionGuard guard(builder);
+  auto branchOp = scf::IfOp::create(builder, loc, TypeRange{type}, condition, /*withElse=*/true);
+  builder.setInsertionPointToStart(branchOp.thenBlock());
+  scf::YieldOp::create(builder, loc, onTrue());
+  emitted = saved;
+  builder.setInsertionPointToStart(branchOp.elseBlock());
+  scf::YieldOp::create(builder, loc, onFalse());
+  emitted = std::move(saved);
+  return branchOp.getResult(0);
+}
+
 Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
   int64_t axis = op.getAxis();
-  SmallVector<std::pair<Value, int64_t>> parts; // with their offsets
-  int64_t offset = 0;
+  SmallVector<std::pair<Value, SymExpr>> parts; // with their offsets
+  SymExpr offset = 0;
   for (Value input : op.getInputs()) {
-    if (tensorType(input).getDimSize(axis) > 0)
+    SymExpr size = sizeOf(input, axis);
+    if (size != SymExpr(0))
       parts.push_back({input, offset});
-    offset += tensorType(input).getDimSize(axis);
+    offset += size;
   }
   auto partAt = [&](unsigned i, const Place &where) {
     Place inner = where;
-    inner.indices[axis] = addConstant(where.indices[axis], -parts[i].second);
+    inner.indices[axis] = addConstant(where.indices[axis], SymExpr(0) - parts[i].second);
     return emitAt(parts[i].first, inner);
   };
   const LaneIndex &lane = place.indices[axis];
   if (lane.isUniform()) {
-    // Only the part that holds the row is computed. What is emitted inside a
-    // branch must not be shared with the outside.
+    // Only the part that holds the row is computed.
+    Type type = registerType(tensorType(op.getResult()).getElementType());
+    if (place.isVector)
+      type = VectorType::get({place.lanes}, type);
     std::function<Value(unsigned)> branch = [&](unsigned i) -> Value {
       if (i + 1 == parts.size())
         return partAt(i, place);
       Value before =
           make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base, index(parts[i + 1].second));
-      auto saved = emitted;
-      OpBuilder::InsertionGuard guard(builder);
-      Type type = registerType(tensorType(op.getResult()).getElementType());
-      if (place.isVector)
-        type = VectorType::get({place.lanes}, type);
-      auto branchOp = scf::IfOp::create(builder, loc, TypeRange{type}, before, /*withElse=*/true);
-      builder.setInsertionPointToStart(branchOp.thenBlock());
-      scf::YieldOp::create(builder, loc, partAt(i, place));
-      emitted = saved;
-      builder.setInsertionPointToStart(branchOp.elseBlock());
-      scf::YieldOp::create(builder, loc, branch(i + 1));
-      emitted = std::move(saved);
-      return branchOp.getResult(0);
+      return emitBranch(
+          before, type, [&] { return partAt(i, place); }, [&] { return branch(i + 1); });
     };
     return branch(0);
   }
   Value result;
   for (unsigned i = 0; i < parts.size(); ++i) {
-    int64_t size = tensorType(parts[i].first).getDimSize(axis);
+    SymExpr size = sizeOf(parts[i].first, axis);
     Value inside = inRange(lane, parts[i].second, parts[i].second + size, place.lanes);
     Place masked = place;
     masked.mask = place.mask ? make<arith::AndIOp>(place.mask, inside) : inside;
@@ -584,16 +669,18 @@ Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
 }
 
 /// The remainder of an index that is not less than -low.
-LaneIndex ExpressionEmitter::cycle(const LaneIndex &a, int64_t period, int64_t low, int64_t lanes) {
+LaneIndex ExpressionEmitter::cycle(const LaneIndex &a, const SymExpr &period, const SymExpr &low,
+                                   int64_t lanes) {
   return divide(addConstant(a, cycleBias(period, low)), period, lanes, /*remainder=*/true);
 }
 
 /// Folds an index, not less than -low, back into [0, size) at both borders, as often
 /// as needed.
-LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, int64_t size, int64_t low, int64_t lanes) {
-  if (size == 1)
+LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, const SymExpr &size, const SymExpr &low,
+                                     int64_t lanes) {
+  if (isOne(size))
     return constant(0);
-  int64_t period = reflectPeriod(size);
+  SymExpr period = reflectPeriod(size);
   LaneIndex phase = cycle(a, period, low, lanes);
   LaneIndex mirrored = addConstant(scale(phase, -1), period);
   if (phase.isUniform())
@@ -602,16 +689,15 @@ LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, int64_t size, int64_t l
 }
 
 Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
-  auto from = tensorType(op.getOperand());
+  Sizes from = sizesOf(op.getOperand()), lows = op.getLowSizes(), highs = op.getHighSizes();
   int64_t lanes = place.lanes;
   Place inner = place;
   SmallVector<Value> conditions;
-  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
-    int64_t size = from.getDimSize(dim), low = *op.getLowSizes()[dim].asConstant(),
-            high = *op.getHighSizes()[dim].asConstant();
+  bool mayBeEmpty = false;
+  for (auto [dim, size, low, high] : llvm::enumerate(from, lows, highs)) {
     LaneIndex &lane = inner.indices[dim];
-    lane = addConstant(lane, -low);
-    if (low <= 0 && high <= 0)
+    lane = addConstant(lane, SymExpr(0) - low);
+    if ((SymExpr(0) - low).isNonNegative() && (SymExpr(0) - high).isNonNegative())
       continue;
     switch (op.getKind()) {
     case PadKind::Edge:
@@ -626,8 +712,9 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
     case PadKind::Constant:
       break;
     }
-    if (size == 0)
+    if (size == SymExpr(0))
       return emitAt(op.getValue(), withIndices(place, {}));
+    mayBeEmpty |= size.lowerBound().value_or(0) < 1;
     conditions.push_back(inRange(lane, 0, size, lanes));
     // A row keeps its place and is masked; everything else reads a valid element.
     if (lane.isUniform() || lane.bent)
@@ -645,16 +732,25 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
   Value inside;
   for (Value condition : conditions)
     inside = inside ? both(inside, condition) : condition;
-  if (place.isVector && isa<VectorType>(inside.getType()))
+  bool isMasked = place.isVector && isa<VectorType>(inside.getType());
+  if (isMasked)
     inner.mask = place.mask ? make<arith::AndIOp>(place.mask, inside) : inside;
+  auto padding = [&] { return emitAt(op.getValue(), withIndices(place, {})); };
+  // A tensor without elements has no valid one to read instead.
+  if (mayBeEmpty && !isMasked) {
+    Type type = registerType(tensorType(op.getResult()).getElementType());
+    if (place.isVector)
+      type = VectorType::get({lanes}, type);
+    return emitBranch(
+        inside, type, [&] { return emitAt(op.getOperand(), inner); }, padding);
+  }
   Value value = emitAt(op.getOperand(), inner);
-  Value padding = emitAt(op.getValue(), withIndices(place, {}));
-  return make<arith::SelectOp>(inside, value, padding);
+  return make<arith::SelectOp>(inside, value, padding());
 }
 
 Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
   int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
-  int64_t size = tensorType(op.getOperand()).getDimSize(axis);
+  SymExpr size = sizeOf(op.getOperand(), axis);
   auto begin = place.indices.begin();
   Place where =
       withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
@@ -723,42 +819,40 @@ std::optional<Access> Expression::reshapedMemory(ReshapeOp op) const {
   return Access{access->memref, contiguousStrides(sizesOf(to)), to};
 }
 
-SmallVector<ReshapeGroup> lumen::reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  auto nonUnit = [](ArrayRef<int64_t> shape) {
-    SmallVector<int64_t> dims;
-    for (auto [i, size] : llvm::enumerate(shape))
-      if (size != 1)
-        dims.push_back(i);
-    return dims;
-  };
-  SmallVector<ReshapeGroup> groups;
-  if (llvm::is_contained(from, 0))
-    return groups; // no element, no place
-  SmallVector<int64_t> fromDims = nonUnit(from), toDims = nonUnit(to);
-  size_t f = 0, t = 0;
-  while (f < fromDims.size() && t < toDims.size()) {
-    ReshapeGroup &group = groups.emplace_back();
-    group.from.push_back(fromDims[f++]);
-    group.to.push_back(toDims[t++]);
-    int64_t fromSize = from[group.from[0]], toSize = to[group.to[0]];
-    while (fromSize != toSize) {
-      if (fromSize < toSize) {
-        fromSize *= from[fromDims[f]];
-        group.from.push_back(fromDims[f++]);
-      } else {
-        toSize *= to[toDims[t]];
-        group.to.push_back(toDims[t++]);
-      }
-    }
-  }
-  return groups;
+SmallVector<DimGroup> lumen::indexGroups(ArrayRef<SymExpr> from, ArrayRef<SymExpr> to) {
+  if (llvm::is_contained(from, SymExpr(0)))
+    return {}; // no element, no place
+  if (std::optional<SmallVector<DimGroup>> groups = reshapeGroups(from, to))
+    return std::move(*groups);
+  DimGroup all;
+  for (auto [i, size] : llvm::enumerate(from))
+    if (!isOne(size))
+      all.from.push_back(i);
+  for (auto [i, size] : llvm::enumerate(to))
+    if (!isOne(size))
+      all.to.push_back(i);
+  // Where one side has only dimensions of 1, all of the other are 1 as the run knows.
+  if (all.from.empty() || all.to.empty())
+    return {};
+  return {all};
+}
+
+SymExpr Expression::broadcastFactor(BroadcastOp op, unsigned i) const {
+  SymExpr from = sizeOf(op.getOperand(), i), to = sizeOf(op.getResult(), op.getDims()[i]);
+  if (isOne(from))
+    return 0;
+  // Any constant but 1 is the size of the result; where there is nothing to read, no
+  // factor is used.
+  if (from.asConstant() || from == to || !repeats || from.lowerBound().value_or(0) > 1)
+    return 1;
+  return SymExpr::min(SymExpr::max(from - 1, 0), 1);
 }
 
 void Expression::bindSource(Value value, Source source) {
   sources.insert_or_assign(value, std::move(source));
 }
 
-void Expression::bindShifted(Value value, Value other, int64_t dim, int64_t offset) {
+void Expression::bindShifted(Value value, Value other, int64_t dim, const SymExpr &offset) {
   shifts.insert_or_assign(value, Shift{other, dim, offset});
 }
 

@@ -44,7 +44,8 @@ public:
 
   struct Shift {
     mlir::Value other;
-    int64_t dim, offset;
+    int64_t dim;
+    SymExpr offset;
   };
   using Source = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, const Position &)>;
 
@@ -56,7 +57,7 @@ public:
 
   /// Makes `value` equal to `other`, of the same rank, at an index that differs
   /// by `offset` along `dim`.
-  void bindShifted(mlir::Value value, mlir::Value other, int64_t dim, int64_t offset);
+  void bindShifted(mlir::Value value, mlir::Value other, int64_t dim, const SymExpr &offset);
 
   /// The value at `position`: a scalar, or vector<lanes x T>. Booleans are i1,
   /// unsigned integers signless. Values already emitted at the same position in
@@ -65,8 +66,8 @@ public:
                    const Position &position);
 
   /// Writes `data`, shaped like what `emit` returns, to memory.
-  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data,
-             const Access &access, const Position &position) const;
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data, const Access &access,
+             const Position &position) const;
 
   /// Reads from memory, by the fastest form the strides allow (vector load,
   /// masked load, broadcast of a scalar, gather).
@@ -78,24 +79,27 @@ public:
   bool isSource(mlir::Value value) const { return sources.contains(value); }
   /// What `value` was bound to by bindShifted, or null.
   const Shift *findShifted(mlir::Value value) const;
+  /// What an index of a result dimension is multiplied with to be the index of
+  /// operand dimension `i`: 1, or 0 where the operand is repeated. Where only the run
+  /// knows, an expression that is 0 or 1.
+  SymExpr broadcastFactor(BroadcastOp op, unsigned i) const;
+  /// From here on, no operand is repeated where only the run knows.
+  void assumeNoRepetition() { repeats = false; }
   /// A reshape of contiguous memory is memory again.
   std::optional<Access> reshapedMemory(ReshapeOp op) const;
 
 private:
   friend class ExpressionEmitter;
   SizeValues *sizes = nullptr;
+  bool repeats = true;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;
   llvm::DenseMap<mlir::Value, Shift> shifts;
 };
 
-/// Dimensions of a reshape's operand and result that hold the same elements,
-/// without unit dimensions, from the left.
-struct ReshapeGroup {
-  llvm::SmallVector<int64_t> from, to;
-};
-llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<int64_t> from,
-                                              llvm::ArrayRef<int64_t> to);
+/// The groups of dimensions in which the indices of a reshape's operand follow from
+/// those of its result; one of all dimensions where sizes cannot be compared.
+llvm::SmallVector<DimGroup> indexGroups(llvm::ArrayRef<SymExpr> from, llvm::ArrayRef<SymExpr> to);
 
 /// The scalar function of an elementwise operation, at scalar or vector type.
 /// Unsigned and boolean semantics come from the op's tensor types.
@@ -111,7 +115,7 @@ mlir::Value emitRound(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
                       mlir::Type element);
 
 /// The signless element type in registers (`i1` for booleans) and in memory
-/// (`i8` for booleans).
+/// (`i8` for booleans, `i16` for bf16).
 mlir::Type registerType(mlir::Type elementType);
 mlir::Type storageType(mlir::Type elementType);
 

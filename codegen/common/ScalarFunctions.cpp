@@ -25,6 +25,9 @@ Type lumen::registerType(Type type) {
 Type lumen::storageType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() < 8)
     return IntegerType::get(type.getContext(), 8);
+  // Masked stores of bf16 would become a call per element.
+  if (type.isBF16())
+    return IntegerType::get(type.getContext(), 16);
   return registerType(type);
 }
 

@@ -116,9 +116,9 @@ static SizeValues::Symbol readSymbols(dispatch::KernelOp kernel, Value sizes) {
     const auto *found = llvm::find(names, name);
     assert(found != names.end() && "a symbol that the kernel does not name");
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    auto address = LLVM::GEPOp::create(
-        builder, loc, pointer, builder.getI64Type(), sizes,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found - names.begin())});
+    auto address =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), sizes,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found - names.begin())});
     Value size = LLVM::LoadOp::create(builder, loc, builder.getI64Type(), address,
                                       /*alignment=*/8, /*isVolatile=*/false,
                                       /*isNonTemporal=*/false, /*isInvariant=*/true);
@@ -165,9 +165,8 @@ static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const S
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = kernel.getLoc();
   auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
-  auto function =
-      func::FuncOp::create(builder, loc, gridSymbolName(kernel, level),
-                           builder.getFunctionType({pointer}, {builder.getI64Type()}));
+  auto function = func::FuncOp::create(builder, loc, gridSymbolName(kernel, level),
+                                       builder.getFunctionType({pointer}, {builder.getI64Type()}));
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToEnd(entry);
   SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(0)));
@@ -197,8 +196,8 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
 
   Operation *root = kernel.getRoot();
   SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(1)));
-  CpuKernel frame{kernel, root, *caps, options, module, builder,          loc, sizes,
-                  {},     {},   {},    {},      {},     {},      Expression(&sizes)};
+  CpuKernel frame{kernel, root, *caps, options, module, builder,           loc, sizes, {},
+                  {},     {},   {},    {},      {},     Expression(&sizes)};
   OpBuilder &body = frame.builder;
   auto toIndex = [&](Value value) -> Value {
     return arith::IndexCastOp::create(body, loc, body.getIndexType(), value);

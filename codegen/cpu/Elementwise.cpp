@@ -7,8 +7,6 @@
 
 #include "codegen/cpu/Nest.h"
 
-#include <set>
-
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::cpu;
@@ -17,14 +15,14 @@ namespace {
 
 /// Results of one shape, walked together.
 struct Space {
-  SmallVector<int64_t> shape;
+  Sizes shape;
   SmallVector<Value> values;
   SmallVector<Access> accesses;
 };
 
 /// A part of a space in which every concatenation has one input.
 struct Box {
-  SmallVector<int64_t> offsets, sizes;
+  Sizes offsets, sizes;
 };
 
 } // namespace
@@ -45,13 +43,12 @@ static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
       value = reshape.getOperand();
       target = {target.memref, contiguousStrides(sizesOf(value)), tensorType(value)};
     }
-    ArrayRef<int64_t> shape = target.type.getShape();
-    auto it = llvm::find_if(spaces,
-                            [&](Space &space) { return ArrayRef<int64_t>(space.shape) == shape; });
+    Sizes shape = sizesOf(target.type);
+    auto it = llvm::find_if(spaces, [&](Space &space) { return space.shape == shape; });
     if (it == spaces.end()) {
       spaces.emplace_back();
       it = std::prev(spaces.end());
-      it->shape = llvm::to_vector(shape);
+      it->shape = std::move(shape);
     }
     it->values.push_back(value);
     it->accesses.push_back(std::move(target));
@@ -72,50 +69,83 @@ static SmallVector<ConcatOp> visibleConcats(ArrayRef<Value> values) {
       continue;
     if (auto concat = dyn_cast<ConcatOp>(op))
       result.push_back(concat); // its inputs have indices of their own
-    else if (isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp>(op))
+    else if (isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, CastOp>(op))
       llvm::append_range(work, op->getOperands());
   }
   return result;
 }
 
-static SmallVector<Box> makeBoxes(const Space &space, ArrayRef<ConcatOp> concats) {
-  SmallVector<std::set<int64_t>> cuts(space.shape.size());
-  for (auto [dim, size] : llvm::enumerate(space.shape))
-    cuts[dim] = {0, size};
-  for (ConcatOp concat : concats) {
-    int64_t offset = 0;
-    for (Value input : concat.getInputs())
-      cuts[concat.getAxis()].insert(offset += tensorType(input).getDimSize(concat.getAxis()));
+/// Whether a <= b for every value of the symbols.
+static bool isBelow(const SymExpr &a, const SymExpr &b) { return (b - a).isNonNegative(); }
+
+/// The places where the inputs of a concatenation begin and end.
+static Sizes bordersOf(ConcatOp concat) {
+  Sizes borders{SymExpr(0)};
+  for (Value input : concat.getInputs())
+    borders.push_back(borders.back() + sizeOf(input, concat.getAxis()));
+  // The same number, also where only the run knows that it is.
+  borders.back() = sizeOf(concat.getResult(), concat.getAxis());
+  return borders;
+}
+
+/// Adds a border to ascending ones; false where only the run knows its place.
+static bool addCut(Sizes &cuts, const SymExpr &border) {
+  auto *it = llvm::find_if(cuts, [&](const SymExpr &cut) { return isBelow(border, cut); });
+  if (it == cuts.end() || (it != cuts.begin() && !isBelow(*std::prev(it), border)))
+    return false;
+  if (*it != border)
+    cuts.insert(it, border);
+  return true;
+}
+
+/// Cuts the space at the borders of concatenations. Those whose borders cannot be put
+/// in order are dropped from `concats`: they stay what they are inside of a box.
+static SmallVector<Box> makeBoxes(const Space &space, SmallVectorImpl<ConcatOp> &concats) {
+  SmallVector<Sizes> cuts;
+  for (const SymExpr &size : space.shape) {
+    if (size == SymExpr(0))
+      return {};
+    cuts.push_back({SymExpr(0), size});
   }
+  llvm::erase_if(concats, [&](ConcatOp concat) {
+    Sizes &ofAxis = cuts[concat.getAxis()], borders = bordersOf(concat);
+    if (ofAxis.size() == 2) { // its own borders are in order, whatever they are
+      borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+      ofAxis = std::move(borders);
+      return false;
+    }
+    Sizes next = ofAxis;
+    for (const SymExpr &border : borders)
+      if (!addCut(next, border))
+        return true;
+    ofAxis = std::move(next);
+    return false;
+  });
   SmallVector<Box> boxes{Box()};
-  for (const std::set<int64_t> &points : cuts) {
+  for (const Sizes &points : cuts) {
     SmallVector<Box> next;
     for (const Box &box : boxes)
-      for (auto it = points.begin(); std::next(it) != points.end(); ++it) {
+      for (size_t i = 0; i + 1 < points.size(); ++i) {
         Box part = box;
-        part.offsets.push_back(*it);
-        part.sizes.push_back(*std::next(it) - *it);
+        part.offsets.push_back(points[i]);
+        part.sizes.push_back(points[i + 1] - points[i]);
         next.push_back(std::move(part));
       }
-    if (points.size() > 1) // a dimension of size 0 leaves no box
-      boxes = std::move(next);
-    else
-      return {};
+    boxes = std::move(next);
   }
   return boxes;
 }
 
 /// Inside `box` a concatenation is one of its inputs, shifted.
 static void bindConcat(Expression &expression, ConcatOp concat, const Box &box) {
-  int64_t axis = concat.getAxis(), offset = 0;
-  for (Value input : concat.getInputs()) {
-    int64_t size = tensorType(input).getDimSize(axis);
-    if (size > 0 && box.offsets[axis] >= offset && box.offsets[axis] < offset + size) {
-      expression.bindShifted(concat.getResult(), input, axis, -offset);
+  int64_t axis = concat.getAxis();
+  Sizes borders = bordersOf(concat);
+  for (auto [i, input] : llvm::enumerate(concat.getInputs()))
+    if (borders[i] != borders[i + 1] && isBelow(borders[i], box.offsets[axis]) &&
+        isBelow(box.offsets[axis] + box.sizes[axis], borders[i + 1])) {
+      expression.bindShifted(concat.getResult(), input, axis, SymExpr(0) - borders[i]);
       return;
     }
-    offset += size;
-  }
 }
 
 /// Row k of the elements that `rows` make when they are interleaved.
@@ -180,8 +210,8 @@ static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
     return where;
   };
   auto rowByRow = [&](OpBuilder &b) {
-    Value left =
-        b.createOrFold<arith::SubIOp>(loc, constant(b, tiled.size), position.indices[tiled.dim]);
+    Value left = b.createOrFold<arith::SubIOp>(loc, kernel.value(b, tiled.size),
+                                               position.indices[tiled.dim]);
     Value count = b.createOrFold<arith::MinSIOp>(loc, left, constant(b, plan.lanes));
     auto loop = scf::ForOp::create(b, loc, constant(b, 0), count, constant(b, 1));
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
@@ -192,8 +222,8 @@ static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
     int64_t row = 0;
     Expression inTile = expression;
     for (const LinearRead &read : analysis.reads) {
-      int64_t stride = read.strides[vectorLoop.dim];
-      if (stride == 0 || stride == 1)
+      const SymExpr &stride = read.strides[vectorLoop.dim];
+      if (isOne(stride) || stride == SymExpr(0))
         continue;
       // Read along the tiled loop when the first row asks for it.
       auto rows = std::make_shared<SmallVector<Value>>();
@@ -214,11 +244,11 @@ static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
   };
   if (position.vectorDim < 0 || position.mask)
     return rowByRow(builder);
-  if (tiled.size % plan.lanes == 0)
+  if (isMultiple(tiled.size, plan.lanes))
     return wholeTile(builder);
-  Value isWhole = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sle,
-                                                      position.indices[tiled.dim],
-                                                      constant(builder, tiled.size - plan.lanes));
+  Value isWhole = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::sle, position.indices[tiled.dim],
+      kernel.value(builder, tiled.size - plan.lanes));
   auto ifOp = scf::IfOp::create(builder, loc, isWhole, /*withElseRegion=*/true);
   OpBuilder whole = OpBuilder::atBlockBegin(ifOp.thenBlock());
   wholeTile(whole);
@@ -248,6 +278,7 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
     return storeAll(emitAll(position), position);
 
   const NestLoop &inner = plan.loops[plan.interleavedLoop];
+  int64_t innerSize = *inner.size.asConstant();
   auto moved = [&](int64_t distance) {
     Position where = position;
     Value &index = where.indices[inner.dim];
@@ -256,14 +287,14 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
     return where;
   };
   SmallVector<SmallVector<Value>> rows; // per step of the short loop
-  for (int64_t step = 0; step < inner.size; ++step)
+  for (int64_t step = 0; step < innerSize; ++step)
     rows.push_back(emitAll(moved(step)));
   if (position.vectorDim < 0 || position.mask) { // a tail
-    for (int64_t step = 0; step < inner.size; ++step)
+    for (int64_t step = 0; step < innerSize; ++step)
       storeAll(rows[step], moved(step));
     return;
   }
-  for (int64_t k = 0; k < inner.size; ++k) {
+  for (int64_t k = 0; k < innerSize; ++k) {
     // Rows of the result run along the short loop, through the next elements of
     // the vector loop.
     Position where = moved(k * position.lanes);
@@ -280,19 +311,17 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
 }
 
 FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
-  if (failed(checkStaticTypes(kernel)))
-    return failure();
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
   int64_t lanes = preferredLanes(kernel);
-  int64_t grid = 0;
-  double nanoseconds = 0;
+  SymExpr grid = 0;
+  double nanoseconds = 0, typicalGrid = 0;
   for (const Space &space : makeSpaces(kernel)) {
     SmallVector<ConcatOp> concats = visibleConcats(space.values);
     double bytes = 0;
-    SmallVector<SmallVector<int64_t>> resultStrides;
+    SmallVector<Sizes> resultStrides;
     for (const Access &access : space.accesses) {
-      resultStrides.push_back(*asConstants(access.strides));
+      resultStrides.push_back(access.strides);
       bytes += dispatch::elementBytes(access.type.getElementType());
     }
     for (const Box &box : makeBoxes(space, concats)) {
@@ -304,21 +333,23 @@ FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
       for (const LinearRead &read : analysis.reads)
         allBytes += dispatch::elementBytes(read.access.type.getElementType());
       NestPlan plan = NestPlan::make(box.sizes, analysis, resultStrides, lanes, allBytes);
-      if (plan.units == 0)
+      if (plan.units == SymExpr(0))
         continue;
       // Units of all nests are numbered through.
       auto local = [&](Value unit) -> Value {
-        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.index(grid));
+        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.value(grid));
         Value clamped = builder.createOrFold<arith::MaxSIOp>(loc, shifted, kernel.index(0));
-        return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.index(plan.units));
+        return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.value(plan.units));
       };
       emitNest(kernel, plan, box.offsets, local(kernel.begin), local(kernel.end),
                [&](OpBuilder &b, const Position &position) {
                  emitElements(kernel, b, space, expression, analysis, plan, position);
                });
       grid += plan.units;
-      nanoseconds += plan.unitNanoseconds * plan.units;
+      double units = typicalValue(plan.units);
+      nanoseconds += plan.unitNanoseconds * units;
+      typicalGrid += units;
     }
   }
-  return LaunchShape{grid, grainFor(nanoseconds / std::max<int64_t>(grid, 1), grid), 0};
+  return LaunchShape{grid, grainFor(nanoseconds / std::max(typicalGrid, 1.0), grid), 0};
 }

@@ -19,71 +19,71 @@ int64_t cpu::preferredLanes(CpuKernel &kernel) {
   return kernel.caps.vectorBytes / std::min<int64_t>(bytes, 4);
 }
 
-int64_t cpu::grainFor(double unitNanoseconds, int64_t units) {
+int64_t cpu::grainFor(double unitNanoseconds, const SymExpr &units) {
   // Handing work to a waiting thread costs 0.13 us, waking one up to 5 us.
   constexpr double worthwhile = 10000;
   double grain = std::ceil(worthwhile / std::max(unitNanoseconds, 0.01));
+  int64_t most = units.asConstant().value_or(std::numeric_limits<int64_t>::max());
   return std::clamp<int64_t>(static_cast<int64_t>(std::min(grain, 1e15)), 1,
-                             std::max<int64_t>(units, 1));
+                             std::max<int64_t>(most, 1));
 }
 
+static bool isZeroOrOne(const SymExpr &stride) { return isOne(stride) || stride == SymExpr(0); }
+
 /// The loop that interleaves with loop `i`; see NestPlan.
-static int findInterleaved(ArrayRef<NestLoop> loops, unsigned i,
-                           ArrayRef<SmallVector<int64_t>> resultStrides) {
+static int findInterleaved(ArrayRef<NestLoop> loops, unsigned i, ArrayRef<Sizes> resultStrides) {
   constexpr int64_t most = 8; // the number of shuffles is the square of it
   for (auto [j, loop] : llvm::enumerate(loops))
-    if (j != i && loop.size <= most &&
-        llvm::all_of(resultStrides,
-                     [&, dim = loop.dim, size = loop.size](ArrayRef<int64_t> strides) {
-                       return strides[dim] == 1 && strides[loops[i].dim] == size;
-                     }))
+    if (j != i && loop.size.asConstant().value_or(most + 1) <= most &&
+        llvm::all_of(resultStrides, [&, dim = loop.dim, size = loop.size](const Sizes &strides) {
+          return isOne(strides[dim]) && strides[loops[i].dim] == size;
+        }))
       return j;
   return -1;
 }
 
 /// The loop that makes tiles with loop `i`; see NestPlan.
 static int findTiled(ArrayRef<NestLoop> loops, int i, const AccessAnalysis &analysis,
-                     ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes) {
+                     ArrayRef<Sizes> resultStrides, int64_t lanes) {
   int64_t dim = loops[i].dim;
   constexpr int64_t largest = 16; // a tile must fit the registers
-  if (lanes > largest || loops[i].size < lanes || analysis.fixed[dim])
+  if (lanes > largest || typicalValue(loops[i].size) < lanes || analysis.fixed[dim])
     return -1;
-  for (ArrayRef<int64_t> strides : resultStrides)
-    if (strides[dim] != 1)
+  for (const Sizes &strides : resultStrides)
+    if (!isOne(strides[dim]))
       return -1;
   int tiled = -1;
   for (const LinearRead &read : analysis.reads) {
-    if (read.strides[dim] == 0 || read.strides[dim] == 1)
+    if (isZeroOrOne(read.strides[dim]))
       continue;
     for (auto [j, loop] : llvm::enumerate(loops))
-      if (read.strides[loop.dim] == 1 && (tiled < 0 || tiled == static_cast<int>(j)))
+      if (isOne(read.strides[loop.dim]) && (tiled < 0 || tiled == static_cast<int>(j)))
         tiled = j;
     // A tile stands for every read of its value.
-    if (tiled < 0 || tiled == i || !read.isOnly || read.strides[loops[tiled].dim] != 1 ||
+    if (tiled < 0 || tiled == i || !read.isOnly || !isOne(read.strides[loops[tiled].dim]) ||
         read.dims[dim] < 0 || read.dims[loops[tiled].dim] < 0 || analysis.fixed[loops[tiled].dim] ||
-        loops[tiled].size < lanes)
+        typicalValue(loops[tiled].size) < lanes)
       return -1;
   }
   return tiled;
 }
 
-NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
-                        ArrayRef<SmallVector<int64_t>> resultStrides, int64_t lanes,
-                        double bytesPerElement) {
+NestPlan NestPlan::make(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
+                        ArrayRef<Sizes> resultStrides, int64_t lanes, double bytesPerElement) {
   NestPlan plan;
-  SmallVector<ArrayRef<int64_t>> accesses(resultStrides.begin(), resultStrides.end());
+  SmallVector<ArrayRef<SymExpr>> accesses(resultStrides.begin(), resultStrides.end());
   for (const LinearRead &read : analysis.reads)
     accesses.push_back(read.strides);
 
   // Merge from the inside out.
   SmallVector<NestLoop> loops; // inner ones first
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
-    if (shape[dim] == 0)
+    if (shape[dim] == SymExpr(0))
       return plan;
-    if (shape[dim] == 1)
+    if (isOne(shape[dim]))
       continue;
     bool merges = !loops.empty() && !analysis.fixed[dim] && !analysis.fixed[loops.back().dim] &&
-                  llvm::all_of(accesses, [&](ArrayRef<int64_t> strides) {
+                  llvm::all_of(accesses, [&](ArrayRef<SymExpr> strides) {
                     return strides[dim] == strides[loops.back().dim] * loops.back().size;
                   });
     if (merges)
@@ -99,15 +99,15 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
     double cost = analysis.operations / 4;
     int interleaved = findInterleaved(plan.loops, i, resultStrides);
     for (auto [k, strides] : llvm::enumerate(accesses)) {
-      int64_t stride = strides[loop.dim];
       if (k < resultStrides.size() && interleaved >= 0)
-        cost += plan.loops[interleaved].size; // as many shuffles per row
+        cost += *plan.loops[interleaved].size.asConstant(); // as many shuffles per row
       else
-        cost += stride == 1 || stride == 0 ? 1 : lanes * (k < resultStrides.size() ? 2.0 : 1.0);
+        cost += isZeroOrOne(strides[loop.dim]) ? 1 : lanes * (k < resultStrides.size() ? 2.0 : 1.0);
     }
     if (analysis.bent[loop.dim])
       cost += lanes;
-    cost /= static_cast<double>(loop.size) / (llvm::divideCeil(loop.size, lanes));
+    int64_t size = typicalValue(loop.size);
+    cost /= static_cast<double>(size) / (llvm::divideCeil(size, lanes));
     if (cost <= best) { // the inner one of equals: it stays in the cache
       best = cost;
       plan.vectorLoop = i;
@@ -115,29 +115,31 @@ NestPlan NestPlan::make(ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
     }
   }
   plan.lanes = lanes;
-  int64_t total = 1;
-  for (const NestLoop &loop : plan.loops)
-    total *= loop.size;
   // Long rows are cut, so that the units are small enough to balance and large
   // enough to hide the arithmetic of finding them.
+  plan.units = 1;
+  double elements = 1; // of a unit
   if (plan.vectorLoop >= 0) {
-    int64_t size = plan.loops[plan.vectorLoop].size;
-    plan.chunk = size <= 4096 ? size : 2048;
-    plan.units = total / size * llvm::divideCeil(size, plan.chunk);
-    if (plan.interleavedLoop >= 0)
-      plan.units /= plan.loops[plan.interleavedLoop].size;
-    else
+    constexpr int64_t cut = 2048;
+    const SymExpr &size = plan.loops[plan.vectorLoop].size;
+    std::optional<int64_t> constant = size.asConstant();
+    plan.chunk = constant && *constant <= 2 * cut ? *constant : cut;
+    if (plan.interleavedLoop < 0)
       plan.tiledLoop = findTiled(plan.loops, plan.vectorLoop, analysis, resultStrides, lanes);
-    if (plan.tiledLoop >= 0) {
-      int64_t rows = plan.loops[plan.tiledLoop].size;
-      plan.units = plan.units / rows * llvm::divideCeil(rows, lanes);
+    for (auto [i, loop] : llvm::enumerate(plan.loops)) {
+      int64_t step = static_cast<int>(i) == plan.vectorLoop  ? plan.chunk
+                     : static_cast<int>(i) == plan.tiledLoop ? lanes
+                                                             : 1;
+      if (static_cast<int>(i) != plan.interleavedLoop)
+        plan.units *= SymExpr::ceilDiv(loop.size, step);
+      double typical = typicalValue(loop.size);
+      elements *= static_cast<int>(i) == plan.interleavedLoop ? typical
+                                                              : typical / std::ceil(typical / step);
     }
-  } else {
-    plan.units = 1;
   }
   double elementNanoseconds =
       std::max(bytesPerElement / 16, std::isfinite(best) ? best / 4 / lanes : 1.0);
-  plan.unitNanoseconds = 3 + elementNanoseconds * total / plan.units;
+  plan.unitNanoseconds = 3 + elementNanoseconds * elements;
   return plan;
 }
 
@@ -152,25 +154,22 @@ Value cpu::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes
   return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lane, limits);
 }
 
-void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value high, int64_t size,
-                         int64_t lanes,
+void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value high,
+                         const SymExpr &size, int64_t lanes,
                          llvm::function_ref<void(OpBuilder &, Value, int64_t, Value)> body) {
   Location loc = kernel.loc;
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
   auto loop = [&](Value from, Value to, int64_t step) {
-    auto forOp = scf::ForOp::create(builder, loc, from, to, constant(step));
+    auto forOp = scf::ForOp::create(builder, loc, from, to, kernel.value(builder, step));
     OpBuilder inner = OpBuilder::atBlockBegin(forOp.getBody());
     body(inner, forOp.getInductionVar(), step, nullptr);
   };
-  int64_t tail = size % lanes;
-  if (tail == 0)
+  if (isMultiple(size, lanes))
     return loop(low, high, lanes);
   // Whole rows end where the tail begins; only the last piece has one.
-  Value border = constant(size - tail);
+  SymExpr wholeSize = SymExpr::floorDiv(size, lanes) * lanes;
+  Value border = kernel.value(builder, wholeSize);
   Value whole = builder.createOrFold<arith::MinSIOp>(loc, high, border);
-  if (size > lanes)
+  if (size.asConstant().value_or(lanes + 1) > lanes)
     loop(low, whole, lanes);
   Value from = builder.createOrFold<arith::MaxSIOp>(loc, low, border);
   if (!kernel.caps.maskedOps)
@@ -178,39 +177,37 @@ void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value
   Value hasTail = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, from, high);
   auto ifOp = scf::IfOp::create(builder, loc, hasTail, /*withElseRegion=*/false);
   OpBuilder inner = OpBuilder::atBlockBegin(ifOp.thenBlock());
-  Value count = arith::ConstantIndexOp::create(inner, loc, tail);
+  Value count = kernel.value(inner, size - wholeSize);
   body(inner, from, lanes, makeMask(inner, loc, count, lanes));
 }
 
-void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<int64_t> offsets, Value begin,
+void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<SymExpr> offsets, Value begin,
                    Value end, llvm::function_ref<void(OpBuilder &, const Position &)> body) {
-  if (plan.units == 0)
+  if (plan.units == SymExpr(0))
     return;
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  auto constant = [&](OpBuilder &b, int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto units = scf::ForOp::create(builder, loc, begin, end, constant(builder, 1));
+  auto units = scf::ForOp::create(builder, loc, begin, end, kernel.value(builder, 1));
   OpBuilder inner = OpBuilder::atBlockBegin(units.getBody());
 
   // The unit's number, taken apart from the inside out.
   Position position;
-  for (int64_t offset : offsets)
-    position.indices.push_back(constant(inner, offset));
+  for (const SymExpr &offset : offsets)
+    position.indices.push_back(kernel.value(inner, offset));
   auto setIndex = [&](OpBuilder &b, int64_t dim, Value value) {
     position.indices[dim] =
-        offsets[dim] == 0 ? value
-                          : b.createOrFold<arith::AddIOp>(loc, value, constant(b, offsets[dim]));
+        offsets[dim] == SymExpr(0)
+            ? value
+            : b.createOrFold<arith::AddIOp>(loc, value, kernel.value(b, offsets[dim]));
   };
   Value rest = units.getInductionVar();
-  auto take = [&](int64_t size, bool last) -> Value {
-    if (size == 1)
-      return constant(inner, 0);
+  auto take = [&](const SymExpr &size, bool last) -> Value {
+    if (isOne(size))
+      return kernel.value(inner, 0);
     if (last)
       return rest;
-    Value part = arith::RemUIOp::create(inner, loc, rest, constant(inner, size));
-    rest = arith::DivUIOp::create(inner, loc, rest, constant(inner, size));
+    Value part = arith::RemUIOp::create(inner, loc, rest, kernel.value(inner, size));
+    rest = arith::DivUIOp::create(inner, loc, rest, kernel.value(inner, size));
     return part;
   };
   SmallVector<unsigned> outer;
@@ -222,21 +219,20 @@ void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<int64_t> of
     return;
   }
   const NestLoop &vectorLoop = plan.loops[plan.vectorLoop];
-  int64_t chunks = llvm::divideCeil(vectorLoop.size, plan.chunk);
-  Value chunkIndex = take(chunks, outer.empty());
+  Value chunkIndex = take(SymExpr::ceilDiv(vectorLoop.size, plan.chunk), outer.empty());
   for (unsigned i : llvm::reverse(outer)) {
     bool isTiled = static_cast<int>(i) == plan.tiledLoop, last = i == outer.front();
-    int64_t size = plan.loops[i].size;
-    Value index = take(isTiled ? llvm::divideCeil(size, plan.lanes) : size, last);
+    const SymExpr &size = plan.loops[i].size;
+    Value index = take(isTiled ? SymExpr::ceilDiv(size, plan.lanes) : size, last);
     if (isTiled)
-      index = inner.createOrFold<arith::MulIOp>(loc, index, constant(inner, plan.lanes));
+      index = inner.createOrFold<arith::MulIOp>(loc, index, kernel.value(inner, plan.lanes));
     setIndex(inner, plan.loops[i].dim, index);
   }
 
-  Value low = inner.createOrFold<arith::MulIOp>(loc, chunkIndex, constant(inner, plan.chunk));
-  Value high = inner.createOrFold<arith::AddIOp>(loc, low, constant(inner, plan.chunk));
-  if (vectorLoop.size % plan.chunk != 0)
-    high = inner.createOrFold<arith::MinSIOp>(loc, high, constant(inner, vectorLoop.size));
+  Value low = inner.createOrFold<arith::MulIOp>(loc, chunkIndex, kernel.value(inner, plan.chunk));
+  Value high = inner.createOrFold<arith::AddIOp>(loc, low, kernel.value(inner, plan.chunk));
+  if (!isMultiple(vectorLoop.size, plan.chunk))
+    high = inner.createOrFold<arith::MinSIOp>(loc, high, kernel.value(inner, vectorLoop.size));
   emitVectorLoop(kernel, inner, low, high, vectorLoop.size, plan.lanes,
                  [&](OpBuilder &b, Value index, int64_t lanes, Value mask) {
                    setIndex(b, vectorLoop.dim, index);

@@ -16,7 +16,7 @@ namespace lumen::cpu {
 /// Consecutive dimensions of the space that are walked as one.
 struct NestLoop {
   int64_t dim; ///< the innermost of them: its index counts through all
-  int64_t size;
+  SymExpr size;
 };
 
 /// How to walk a box of an iteration space.
@@ -32,14 +32,13 @@ struct NestPlan {
   int tiledLoop = -1;
   int64_t lanes = 1;
   int64_t chunk = 1; ///< elements of the vector loop per unit
-  int64_t units = 0;
+  SymExpr units = 0;
   double unitNanoseconds = 0; ///< estimated
 
   /// Plans the walk of `shape`. `strides` has one row per access, results
   /// first: elements per step of each dimension.
-  static NestPlan make(llvm::ArrayRef<int64_t> shape, const AccessAnalysis &analysis,
-                       llvm::ArrayRef<llvm::SmallVector<int64_t>> resultStrides, int64_t lanes,
-                       double bytesPerElement);
+  static NestPlan make(llvm::ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
+                       llvm::ArrayRef<Sizes> resultStrides, int64_t lanes, double bytesPerElement);
 };
 
 /// Lanes that suit the element types of a kernel: full registers of the
@@ -49,7 +48,7 @@ int64_t preferredLanes(CpuKernel &kernel);
 /// Calls `body` at every position of units [begin, end) of the plan, with
 /// `offsets` added to the indices; the index of an interleaved loop stays at its
 /// offset, that of a tiled loop is the begin of a block. `body` must not keep the builder.
-void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> offsets,
+void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<SymExpr> offsets,
               mlir::Value begin, mlir::Value end,
               llvm::function_ref<void(mlir::OpBuilder &, const Position &)> body);
 
@@ -57,8 +56,8 @@ void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<int64_t> o
 /// masked or scalar as the level likes it. `size` is the largest value of
 /// `high`; `high - low` is a multiple of `lanes` except where high == size.
 void emitVectorLoop(
-    CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high, int64_t size,
-    int64_t lanes,
+    CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high,
+    const SymExpr &size, int64_t lanes,
     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes, mlir::Value mask)>
         body);
 
@@ -67,7 +66,7 @@ mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value c
                      int64_t lanes);
 
 /// Fewest units that are worth waking another thread for.
-int64_t grainFor(double unitNanoseconds, int64_t units);
+int64_t grainFor(double unitNanoseconds, const SymExpr &units);
 
 } // namespace lumen::cpu
 

@@ -12,7 +12,7 @@ using namespace lumen;
 using namespace lumen::cpu;
 
 FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
-  if (failed(checkStaticTypes(kernel)) || failed(checkResultShapes(kernel)))
+  if (failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<ReduceOp>(kernel.root);
   Location loc = kernel.loc;
@@ -37,11 +37,11 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   for (unsigned i = 0; i < kernel.results.size(); ++i)
     yields.push_back(kernel.yielded(i));
   AccessAnalysis writes = AccessAnalysis::of(epilogue, yields);
-  SmallVector<SmallVector<int64_t>> accesses;
+  SmallVector<Sizes> accesses;
   for (const LinearRead &read : reads.reads)
     accesses.push_back(read.strides);
-  auto addKept = [&](ArrayRef<int64_t> strides) {
-    SmallVector<int64_t> spread(rank, 0);
+  auto addKept = [&](const Sizes &strides) {
+    Sizes spread(rank, 0);
     for (auto [i, dim] : llvm::enumerate(keptDims))
       spread[dim] = strides[i];
     accesses.push_back(std::move(spread));
@@ -49,7 +49,7 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   for (const LinearRead &read : writes.reads)
     addKept(read.strides);
   for (const Access &access : kernel.results)
-    addKept(*asConstants(access.strides));
+    addKept(access.strides);
   llvm::SmallBitVector fixed = reads.fixed, bent = reads.bent;
   for (auto [i, dim] : llvm::enumerate(keptDims)) {
     fixed[dim] = fixed[dim] || writes.fixed[i];
@@ -58,7 +58,7 @@ FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
   // Four sums in flight hide the latency of an addition; heavy prologues hide it
   // themselves.
   int64_t unroll = reads.operations > 16 ? 1 : 4;
-  RowPlan plan = RowPlan::make(operand.getShape(), reduced, accesses, fixed, bent,
+  RowPlan plan = RowPlan::make(sizesOf(operand), reduced, accesses, fixed, bent,
                                preferredLanes(kernel), unroll, reads.operations);
 
   Accumulator accumulator{op.getKind(), accumulationType(element),

@@ -109,15 +109,15 @@ static Value combineLanes(OpBuilder &builder, Location loc, const Accumulator &a
 // Plan
 //===----------------------------------------------------------------------===//
 
-int64_t RowPlan::rowSize() const {
-  int64_t size = 1;
+SymExpr RowPlan::rowSize() const {
+  SymExpr size = 1;
   for (const NestLoop &loop : reduced)
     size *= loop.size;
   return size;
 }
 
-RowPlan RowPlan::make(ArrayRef<int64_t> shape, const llvm::SmallBitVector &reducedDims,
-                      ArrayRef<SmallVector<int64_t>> accesses, const llvm::SmallBitVector &fixed,
+RowPlan RowPlan::make(ArrayRef<SymExpr> shape, const llvm::SmallBitVector &reducedDims,
+                      ArrayRef<Sizes> accesses, const llvm::SmallBitVector &fixed,
                       const llvm::SmallBitVector &bent, int64_t lanes, int64_t unroll,
                       double operations) {
   RowPlan plan;
@@ -126,12 +126,12 @@ RowPlan RowPlan::make(ArrayRef<int64_t> shape, const llvm::SmallBitVector &reduc
   SmallVector<NestLoop> kept, reduced; // inner ones first
   int64_t previous = -1;               // the last dimension that was not 1
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
-    if (shape[dim] == 1)
+    if (isOne(shape[dim]))
       continue;
     SmallVector<NestLoop> &loops = reducedDims[dim] ? reduced : kept;
     bool merges = previous >= 0 && reducedDims[previous] == reducedDims[dim] && !fixed[dim] &&
-                  !fixed[loops.back().dim] && loops.back().size > 0 &&
-                  llvm::all_of(accesses, [&](ArrayRef<int64_t> strides) {
+                  !fixed[loops.back().dim] && loops.back().size != SymExpr(0) &&
+                  llvm::all_of(accesses, [&](const Sizes &strides) {
                     return strides[dim] == strides[loops.back().dim] * loops.back().size;
                   });
     if (merges)
@@ -146,14 +146,15 @@ RowPlan RowPlan::make(ArrayRef<int64_t> shape, const llvm::SmallBitVector &reduc
   double best = std::numeric_limits<double>::infinity();
   auto consider = [&](ArrayRef<NestLoop> loops, int index, bool isReduced) {
     const NestLoop &loop = loops[index];
-    if (loop.size == 0)
+    if (loop.size == SymExpr(0))
       return;
     double cost = operations / 4 + (bent[loop.dim] ? lanes : 0);
-    for (ArrayRef<int64_t> strides : accesses)
-      cost += strides[loop.dim] == 0 || strides[loop.dim] == 1 ? 1 : lanes;
-    cost /= static_cast<double>(loop.size) / llvm::divideCeil(loop.size, lanes);
+    for (const Sizes &strides : accesses)
+      cost += strides[loop.dim] == SymExpr(0) || isOne(strides[loop.dim]) ? 1 : lanes;
+    int64_t size = typicalValue(loop.size);
+    cost /= static_cast<double>(size) / llvm::divideCeil(size, lanes);
     if (isReduced) // the lanes must be combined in the end
-      cost += 8.0 / std::max<int64_t>(plan.rowSize(), 1);
+      cost += 8.0 / std::max<int64_t>(typicalValue(plan.rowSize()), 1);
     if (cost < best) {
       best = cost;
       plan.vectorLoop = index;
@@ -167,21 +168,23 @@ RowPlan RowPlan::make(ArrayRef<int64_t> shape, const llvm::SmallBitVector &reduc
     consider(plan.kept, i, false);
 
   plan.units = 1;
-  int64_t elements = plan.rowSize();
-  for (const NestLoop &loop : plan.kept) {
-    plan.units *= loop.size;
-    elements *= loop.size;
-  }
-  if (!plan.vectorIsReduced) {
-    int64_t size = plan.kept[plan.vectorLoop].size;
+  double elements = typicalValue(plan.rowSize()); // of a unit
+  for (auto [i, loop] : llvm::enumerate(plan.kept)) {
+    if (plan.vectorIsReduced || static_cast<int>(i) != plan.vectorLoop) {
+      plan.units *= loop.size;
+      continue;
+    }
     // Wide enough for whole cache lines and independent sums, at least 4096 elements.
+    int64_t size = loop.size.asConstant().value_or(std::numeric_limits<int64_t>::max());
+    int64_t rowSize = typicalValue(plan.rowSize());
     plan.chunk = lanes * unroll;
-    while (plan.chunk < size && plan.chunk * plan.rowSize() < 4096)
+    while (plan.chunk < size && plan.chunk * rowSize < 4096)
       plan.chunk *= 2;
-    plan.units = plan.units / std::max<int64_t>(size, 1) * llvm::divideCeil(size, plan.chunk);
+    plan.units *= SymExpr::ceilDiv(loop.size, plan.chunk);
+    double typical = typicalValue(loop.size);
+    elements *= typical / std::ceil(typical / plan.chunk);
   }
-  if (plan.units > 0)
-    plan.unitNanoseconds = 5 + (std::isfinite(best) ? best / lanes : 1) * elements / plan.units;
+  plan.unitNanoseconds = 5 + (std::isfinite(best) ? best / lanes : 1) * elements;
   return plan;
 }
 
@@ -195,7 +198,7 @@ static Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
 
 void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
                    llvm::function_ref<void(OpBuilder &, Rows)> body) {
-  if (plan.units == 0)
+  if (plan.units == SymExpr(0))
     return;
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
@@ -204,13 +207,13 @@ void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
   Position position;
   position.indices.assign(rank, constantIndex(inner, loc, 0));
   Value rest = units.getInductionVar();
-  auto take = [&](int64_t size, bool last) -> Value {
-    if (size == 1)
+  auto take = [&](const SymExpr &size, bool last) -> Value {
+    if (isOne(size))
       return constantIndex(inner, loc, 0);
     if (last)
       return rest;
-    Value part = arith::RemUIOp::create(inner, loc, rest, constantIndex(inner, loc, size));
-    rest = arith::DivUIOp::create(inner, loc, rest, constantIndex(inner, loc, size));
+    Value part = arith::RemUIOp::create(inner, loc, rest, kernel.value(inner, size));
+    rest = arith::DivUIOp::create(inner, loc, rest, kernel.value(inner, size));
     return part;
   };
   bool vectorIsKept = plan.vectorLoop >= 0 && !plan.vectorIsReduced;
@@ -220,7 +223,7 @@ void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
       outer.push_back(loop);
   Value chunkIndex;
   if (vectorIsKept)
-    chunkIndex = take(llvm::divideCeil(plan.kept[plan.vectorLoop].size, plan.chunk), outer.empty());
+    chunkIndex = take(SymExpr::ceilDiv(plan.kept[plan.vectorLoop].size, plan.chunk), outer.empty());
   for (size_t i = outer.size(); i-- > 0;)
     position.indices[outer[i].dim] = take(outer[i].size, i == 0);
   if (!vectorIsKept)
@@ -230,8 +233,8 @@ void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
   Value low =
       inner.createOrFold<arith::MulIOp>(loc, chunkIndex, constantIndex(inner, loc, plan.chunk));
   Value high = inner.createOrFold<arith::AddIOp>(loc, low, constantIndex(inner, loc, plan.chunk));
-  Value size = constantIndex(inner, loc, loop.size);
-  if (loop.size % plan.chunk != 0)
+  Value size = kernel.value(inner, loop.size);
+  if (!isMultiple(loop.size, plan.chunk))
     high = inner.createOrFold<arith::MinSIOp>(loc, high, size);
   auto rowsAt = [&](OpBuilder &b, Value index, int64_t count, int64_t lanes, Value mask) {
     SmallVector<Position> rows;
@@ -247,14 +250,14 @@ void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
     body(b, rows);
   };
   int64_t step = plan.lanes * plan.unroll;
-  if (plan.unroll > 1 && loop.size >= step) {
+  if (plan.unroll > 1 && loop.size.asConstant().value_or(step) >= step) {
     Value length = inner.createOrFold<arith::SubIOp>(loc, high, low);
     Value part = inner.createOrFold<arith::RemUIOp>(loc, length, constantIndex(inner, loc, step));
     Value whole = inner.createOrFold<arith::SubIOp>(loc, high, part);
     auto forOp = scf::ForOp::create(inner, loc, low, whole, constantIndex(inner, loc, step));
     OpBuilder b = OpBuilder::atBlockBegin(forOp.getBody());
     rowsAt(b, forOp.getInductionVar(), plan.unroll, plan.lanes, nullptr);
-    if (loop.size % step == 0)
+    if (isMultiple(loop.size, step))
       return;
     low = whole;
   }
@@ -342,8 +345,9 @@ Walk::forLoop(OpBuilder &builder, Value low, Value high, int64_t step, ValueRang
 
 SmallVector<Value> Walk::vectorLoop(OpBuilder &builder, ArrayRef<Value> indices, Value linear,
                                     ValueRange state) {
-  int64_t size = plan.reduced.back().size, lanes = plan.lanes;
-  Value base = builder.createOrFold<arith::MulIOp>(loc, linear, constantIndex(builder, loc, size));
+  const SymExpr &size = plan.reduced.back().size;
+  int64_t lanes = plan.lanes;
+  Value base = builder.createOrFold<arith::MulIOp>(loc, linear, kernel.value(builder, size));
   SmallVector<Value> current(state);
   auto at = [&](OpBuilder &b, Value index, int64_t width, Value mask, unsigned set,
                 SmallVectorImpl<Value> &values) {
@@ -351,11 +355,12 @@ SmallVector<Value> Walk::vectorLoop(OpBuilder &builder, ArrayRef<Value> indices,
     all.push_back(index);
     visit(b, 0, all, width, mask, b.createOrFold<arith::AddIOp>(loc, base, index), set, values);
   };
-  int64_t done = 0;
+  SymExpr done = 0;
   if (sets > 1) {
-    int64_t step = lanes * sets, whole = size / step * step;
+    int64_t step = lanes * sets;
+    done = SymExpr::floorDiv(size, step) * step;
     current = forLoop(
-        builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, whole), step, current,
+        builder, constantIndex(builder, loc, 0), kernel.value(builder, done), step, current,
         [&](OpBuilder &b, Value index, ValueRange values) {
           SmallVector<Value> next(values);
           for (unsigned set = 0; set < sets; ++set)
@@ -363,18 +368,17 @@ SmallVector<Value> Walk::vectorLoop(OpBuilder &builder, ArrayRef<Value> indices,
                lanes, nullptr, set, next);
           return next;
         });
-    done = whole;
   }
-  auto rest = [&](int64_t from, int64_t to, int64_t step, unsigned set) {
-    if (from < to)
-      current = forLoop(builder, constantIndex(builder, loc, from), constantIndex(builder, loc, to),
-                        step, current, [&](OpBuilder &b, Value index, ValueRange values) {
+  auto rest = [&](const SymExpr &from, const SymExpr &to, int64_t step, unsigned set) {
+    if (from != to)
+      current = forLoop(builder, kernel.value(builder, from), kernel.value(builder, to), step,
+                        current, [&](OpBuilder &b, Value index, ValueRange values) {
                           SmallVector<Value> next(values);
                           at(b, index, step, nullptr, set, next);
                           return next;
                         });
   };
-  int64_t whole = size / lanes * lanes;
+  SymExpr whole = SymExpr::floorDiv(size, lanes) * lanes;
   rest(done, whole, lanes, 0);
   if (whole == size)
     return current;
@@ -382,9 +386,19 @@ SmallVector<Value> Walk::vectorLoop(OpBuilder &builder, ArrayRef<Value> indices,
     rest(whole, size, 1, sets);
     return current;
   }
-  Value mask = makeMask(builder, loc, constantIndex(builder, loc, size - whole), lanes);
-  at(builder, constantIndex(builder, loc, whole), lanes, mask, 0, current);
-  return current;
+  if (size.asConstant()) {
+    Value mask = makeMask(builder, loc, kernel.value(builder, size - whole), lanes);
+    at(builder, kernel.value(builder, whole), lanes, mask, 0, current);
+    return current;
+  }
+  // One trip, or none.
+  return forLoop(builder, kernel.value(builder, whole), kernel.value(builder, size), lanes, current,
+                 [&](OpBuilder &b, Value index, ValueRange values) {
+                   SmallVector<Value> next(values);
+                   Value mask = makeMask(b, loc, kernel.value(b, size - whole), lanes);
+                   at(b, index, lanes, mask, 0, next);
+                   return next;
+                 });
 }
 
 SmallVector<Value> Walk::loops(OpBuilder &builder, unsigned depth, ArrayRef<Value> indices,
@@ -398,23 +412,24 @@ SmallVector<Value> Walk::loops(OpBuilder &builder, unsigned depth, ArrayRef<Valu
   }
   if (vectorIsReduced && depth + 1 == plan.reduced.size())
     return vectorLoop(builder, indices, linear, state);
-  int64_t size = plan.reduced[depth].size;
-  return forLoop(
-      builder, constantIndex(builder, loc, 0), constantIndex(builder, loc, size), 1, state,
-      [&](OpBuilder &b, Value index, ValueRange values) {
-        SmallVector<Value> all(indices);
-        all.push_back(index);
-        Value scaled = b.createOrFold<arith::MulIOp>(loc, linear, constantIndex(b, loc, size));
-        return loops(b, depth + 1, all, b.createOrFold<arith::AddIOp>(loc, scaled, index), values);
-      });
+  const SymExpr &size = plan.reduced[depth].size;
+  return forLoop(builder, constantIndex(builder, loc, 0), kernel.value(builder, size), 1, state,
+                 [&](OpBuilder &b, Value index, ValueRange values) {
+                   SmallVector<Value> all(indices);
+                   all.push_back(index);
+                   Value scaled = b.createOrFold<arith::MulIOp>(loc, linear, kernel.value(b, size));
+                   return loops(b, depth + 1, all,
+                                b.createOrFold<arith::AddIOp>(loc, scaled, index), values);
+                 });
 }
 
 SmallVector<SmallVector<Value>> Walk::run(OpBuilder &builder) {
   bool vectorIsReduced = plan.vectorLoop >= 0 && plan.vectorIsReduced;
   if (vectorIsReduced) {
-    int64_t size = plan.reduced.back().size;
-    sets = size >= plan.lanes * plan.unroll ? plan.unroll : 1;
-    scalarTail = size % plan.lanes != 0 && !kernel.caps.maskedOps;
+    const SymExpr &size = plan.reduced.back().size;
+    int64_t step = plan.lanes * plan.unroll;
+    sets = size.asConstant().value_or(step) >= step ? plan.unroll : 1;
+    scalarTail = !isMultiple(size, plan.lanes) && !kernel.caps.maskedOps;
   } else {
     sets = rows.size();
   }
@@ -466,9 +481,9 @@ void cpu::storeResults(CpuKernel &kernel, const Expression &expression, OpBuilde
 }
 
 LogicalResult cpu::checkResultShapes(CpuKernel &kernel) {
-  auto shape = cast<RankedTensorType>(kernel.root->getResult(0).getType()).getShape();
+  Sizes shape = sizesOf(kernel.root->getResult(0));
   for (const Access &access : kernel.results)
-    if (access.type.getShape() != shape)
+    if (sizesOf(access.type) != shape)
       return kernel.op.emitError("has a result of type ")
              << access.type << ", expected the shape of its root, "
              << kernel.root->getResult(0).getType();

@@ -29,19 +29,17 @@ struct RowPlan {
   int64_t lanes = 1;
   int64_t unroll = 1; ///< vectors at a time
   int64_t chunk = 1;  ///< elements of a kept vector loop per unit
-  int64_t units = 0;
+  SymExpr units = 0;
   double unitNanoseconds = 0;
 
   /// Elements that are combined into one.
-  int64_t rowSize() const;
-  /// Elements of scratch that hold one row for every lane.
-  int64_t rowBuffer() const { return rowSize() * (vectorIsReduced ? 1 : lanes); }
+  SymExpr rowSize() const;
 
   /// Plans over the dimensions of an operand. `accesses`: strides per dimension.
-  static RowPlan make(llvm::ArrayRef<int64_t> shape, const llvm::SmallBitVector &reduced,
-                      llvm::ArrayRef<llvm::SmallVector<int64_t>> accesses,
-                      const llvm::SmallBitVector &fixed, const llvm::SmallBitVector &bent,
-                      int64_t lanes, int64_t unroll, double operations);
+  static RowPlan make(llvm::ArrayRef<SymExpr> shape, const llvm::SmallBitVector &reduced,
+                      llvm::ArrayRef<Sizes> accesses, const llvm::SmallBitVector &fixed,
+                      const llvm::SmallBitVector &bent, int64_t lanes, int64_t unroll,
+                      double operations);
 };
 
 /// One row, or `lanes` rows side by side: a position in the operand's space in

@@ -63,7 +63,7 @@ Value WindowBuilder::loadTap(OpBuilder &builder, const Position &position, Array
 
 /// Taps t of a dimension with 0 <= start + t * dilation < size.
 static std::pair<Value, Value> tapRange(OpBuilder &builder, Location loc, Value start,
-                                        int64_t dilation, int64_t size, int64_t window) {
+                                        int64_t dilation, Value size, int64_t window) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -78,7 +78,7 @@ static std::pair<Value, Value> tapRange(OpBuilder &builder, Location loc, Value 
     return builder.createOrFold<arith::DivUIOp>(loc, up, constant(dilation));
   };
   Value low = ceilDiv(builder.createOrFold<arith::SubIOp>(loc, zero, start));
-  Value high = ceilDiv(builder.createOrFold<arith::SubIOp>(loc, constant(size), start));
+  Value high = ceilDiv(builder.createOrFold<arith::SubIOp>(loc, size, start));
   return {low, builder.createOrFold<arith::MinSIOp>(loc, high, constant(window))};
 }
 
@@ -114,8 +114,9 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
       base[dim] = start;
       continue;
     }
-    auto [low, high] = tapRange(builder, loc, start, op.getDilations()[dim],
-                                operand.getDimSize(dim), op.getWindow()[dim]);
+    auto [low, high] =
+        tapRange(builder, loc, start, op.getDilations()[dim],
+                 kernel.value(builder, sizeOf(op.getOperand(), dim)), op.getWindow()[dim]);
     loops.push_back({dim, start, low, high});
     if (count)
       count = builder.createOrFold<arith::MulIOp>(
@@ -141,7 +142,8 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
     }
     assert(positions.size() == 1 && "rows along which the window slides come one by one");
     // Lanes at start + lane * stride + t * dilation; the interior needs no mask.
-    int64_t dim = first.vectorDim, stride = op.getStrides()[dim], size = operand.getDimSize(dim);
+    int64_t dim = first.vectorDim, stride = op.getStrides()[dim];
+    SymExpr size = sizeOf(op.getOperand(), dim);
     int64_t dilation = op.getDilations()[dim], window = op.getWindow()[dim];
     Value start = indices[dim];
     auto taps = [&](OpBuilder &b, bool masked, SmallVectorImpl<Value> &values) {
@@ -151,7 +153,9 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
         Value laneMask;
         if (masked) {
           // 0 <= where + lane < size, one unsigned comparison per lane.
-          bool isWide = size + window * dilation + lanes * stride > INT32_MAX;
+          std::optional<int64_t> constantSize = size.asConstant();
+          bool isWide =
+              !constantSize || *constantSize + window * dilation + lanes * stride > INT32_MAX;
           Type indexType = isWide ? b.getI64Type() : b.getI32Type();
           auto vectorType = VectorType::get({lanes}, indexType);
           SmallVector<Attribute> steps;
@@ -160,10 +164,8 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
           Value lane = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, steps));
           Value at = b.createOrFold<arith::IndexCastOp>(loc, indexType, where[dim]);
           at = b.createOrFold<vector::BroadcastOp>(loc, vectorType, at);
-          Value limit = arith::ConstantOp::create(
-              b, loc,
-              DenseElementsAttr::get(vectorType,
-                                     ArrayRef<Attribute>{b.getIntegerAttr(indexType, size)}));
+          Value limit = b.createOrFold<arith::IndexCastOp>(loc, indexType, kernel.value(b, size));
+          limit = b.createOrFold<vector::BroadcastOp>(loc, vectorType, limit);
           laneMask = b.createOrFold<arith::CmpIOp>(
               loc, arith::CmpIPredicate::ult, b.createOrFold<arith::AddIOp>(loc, at, lane), limit);
         }
@@ -179,7 +181,7 @@ std::pair<SmallVector<Value>, Value> WindowBuilder::emitTaps(OpBuilder &builder,
     Value last = b.createOrFold<arith::AddIOp>(
         loc, start, constant(b, (lanes - 1) * stride + (window - 1) * dilation));
     Value after =
-        b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, last, constant(b, size));
+        b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, last, kernel.value(b, size));
     Value before =
         b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, start, constant(b, 0));
     Value interior = b.createOrFold<arith::AndIOp>(loc, before, after);
@@ -256,10 +258,10 @@ LaunchShape WindowBuilder::build() {
   Expression epilogue = kernel.expression;
   epilogue.bindMemory(op.getResult(), {Value(), Sizes(rank, 0), result});
   SmallVector<Value> values{op.getOperand()};
-  SmallVector<SmallVector<int64_t>> accesses;
+  SmallVector<Sizes> accesses;
   for (unsigned i = 0; i < kernel.results.size(); ++i) {
     values.push_back(kernel.yielded(i));
-    accesses.push_back(*asConstants(kernel.results[i].strides));
+    accesses.push_back(kernel.results[i].strides);
   }
   // Operand and result have the same dimensions, with windows between them.
   AccessAnalysis analysis = AccessAnalysis::of(epilogue, values);
@@ -270,7 +272,7 @@ LaunchShape WindowBuilder::build() {
   int64_t taps = 1;
   for (int64_t dim = 0; dim < rank; ++dim) {
     taps *= op.getWindow()[dim];
-    if (slides(dim) || operand.getDimSize(dim) != result.getDimSize(dim))
+    if (slides(dim) || sizeOf(op.getOperand(), dim) != sizeOf(op.getResult(), dim))
       fixed.set(dim);
   }
   // Without reduced dimensions a row plan is a walk of the result whose vector
@@ -280,7 +282,7 @@ LaunchShape WindowBuilder::build() {
     if (op.getStrides()[dim] != 1)
       bent.set(dim);
   auto makePlan = [&](int64_t unroll) {
-    return RowPlan::make(result.getShape(), llvm::SmallBitVector(rank), accesses, fixed, bent,
+    return RowPlan::make(sizesOf(result), llvm::SmallBitVector(rank), accesses, fixed, bent,
                          preferredLanes(kernel), unroll, analysis.operations);
   };
   RowPlan plan = makePlan(4);
@@ -296,7 +298,7 @@ LaunchShape WindowBuilder::build() {
 }
 
 FailureOr<LaunchShape> cpu::buildWindow(CpuKernel &kernel) {
-  if (failed(checkStaticTypes(kernel)) || failed(checkResultShapes(kernel)))
+  if (failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<WindowOp>(kernel.root);
   auto type = cast<RankedTensorType>(op.getOperand().getType());

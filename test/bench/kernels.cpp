@@ -93,7 +93,7 @@ void measure(const std::string &name, const std::string &text, double flops,
       for (size_t i = 0; i < bytes / sizeof(float); ++i)
         static_cast<float *>(pointers.back())[i] = (i % 13) * 0.25f - 1.5f;
     }
-    int64_t grid = *kernel->getShape().grid.asConstant();
+    int64_t grid = kernel->grid();
     kernel->run(pointers, 0, grid);
     std::vector<double> times;
     double total = 0;

@@ -4,10 +4,19 @@
 
 // LEVEL: unknown CPU level 'x86-64-v9', expected x86-64-v4, x86-64-v3, x86-64-v2
 
-// CHECK: has the dynamic type 'tensor<?xf32>', expected static shapes
+// CHECK: has a dynamic dimension without an expression
 dispatch.kernel @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = lumen.unary <relu> %x : tensor<?xf32> -> tensor<?xf32>
   dispatch.yield %0 : tensor<?xf32>
+}
+
+// -----
+
+// CHECK: reads the symbol 'n', which is none of its sizes
+dispatch.kernel @unnamed(%x: tensor<?xf32, #lumen.dims<["n"]>>) -> tensor<?xf32, #lumen.dims<["n"]>>
+    attributes {dispatch.sizes = ["m"]} {
+  %0 = lumen.unary <relu> %x : tensor<?xf32, #lumen.dims<["n"]>> -> tensor<?xf32, #lumen.dims<["n"]>>
+  dispatch.yield %0 : tensor<?xf32, #lumen.dims<["n"]>>
 }
 
 // -----

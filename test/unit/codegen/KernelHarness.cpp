@@ -2,6 +2,8 @@
 
 #include "KernelHarness.h"
 
+#include "DynamicKernel.h"
+
 #include "codegen/cpu/CpuTarget.h"
 #include "runtime-lite/include/lumen_abi.h"
 
@@ -10,6 +12,7 @@
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 #include <cstring>
@@ -111,20 +114,40 @@ static void writeElement(mlir::Type type, Number number, char *address) {
 // LoadedKernel
 //===----------------------------------------------------------------------===//
 
+static mlir::OwningOpRef<mlir::ModuleOp> parseKernel(StringRef text) {
+  std::string messages;
+  mlir::ScopedDiagnosticHandler handler(&sharedContext(), [&](mlir::Diagnostic &diagnostic) {
+    messages += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &sharedContext());
+  if (!module)
+    ADD_FAILURE() << messages << text.str();
+  return module;
+}
+
+static std::string textOf(dispatch::KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream(text) << kernel;
+  return text;
+}
+
 std::unique_ptr<LoadedKernel> LoadedKernel::make(StringRef text, StringRef levelName,
                                                  const CodegenOptions &options) {
-  mlir::MLIRContext &context = sharedContext();
+  auto module = parseKernel(text);
+  return module ? make(std::move(module), levelName, options) : nullptr;
+}
+
+std::unique_ptr<LoadedKernel> LoadedKernel::make(mlir::OwningOpRef<mlir::ModuleOp> module,
+                                                 StringRef levelName,
+                                                 const CodegenOptions &options) {
   std::string messages;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+  mlir::ScopedDiagnosticHandler handler(&sharedContext(), [&](mlir::Diagnostic &diagnostic) {
     messages += diagnostic.str() + "\n";
     return mlir::success();
   });
   std::unique_ptr<LoadedKernel> result(new LoadedKernel());
-  result->module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!result->module) {
-    ADD_FAILURE() << messages << text.str();
-    return nullptr;
-  }
+  result->module = std::move(module);
   result->kernel = *result->module->getOps<dispatch::KernelOp>().begin();
 
   std::unique_ptr<Target> target = cpu::createCpuTarget();
@@ -136,7 +159,7 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(StringRef text, StringRef level
   mlir::FailureOr<CompiledKernels> compiled =
       target->compile(result->kernel, target->getLevels().front(), options);
   if (mlir::failed(compiled)) {
-    ADD_FAILURE() << messages << text.str();
+    ADD_FAILURE() << messages << textOf(result->kernel);
     return nullptr;
   }
   result->shape = compiled->shapes.front();
@@ -161,15 +184,29 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(StringRef text, StringRef level
     return nullptr;
   }
   result->code = address->toPtr<void *>();
+  if (!result->shape.grid.asConstant()) {
+    auto grid = result->jit->lookup(cpu::gridSymbolName(result->kernel, levelName));
+    if (!grid) {
+      ADD_FAILURE() << llvm::toString(grid.takeError());
+      return nullptr;
+    }
+    result->gridFunction = grid->toPtr<int64_t(const int64_t *)>();
+  }
   return result;
 }
 
 LoadedKernel::~LoadedKernel() = default;
 
-void LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end) const {
+int64_t LoadedKernel::grid(ArrayRef<int64_t> sizes) const {
+  return gridFunction ? gridFunction(sizes.data()) : *shape.grid.asConstant();
+}
+
+void LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end,
+                       ArrayRef<int64_t> sizes) const {
   char *aligned = reinterpret_cast<char *>(
       llvm::alignTo(reinterpret_cast<uintptr_t>(scratch.data()), LUMEN_ALIGNMENT));
-  reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), nullptr, begin, end, 0, aligned);
+  reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), sizes.data(), begin, end, 0,
+                                               aligned);
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,6 +244,32 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
   if (!loaded)
     return;
   dispatch::KernelOp kernel = loaded->getKernel();
+  compare(*loaded, kernel, {}, options);
+  // Products are made for constant sizes only.
+  if (!options.alsoDynamic || llvm::isa_and_nonnull<ContractOp, ConvOp>(kernel.getRoot()))
+    return;
+  std::mt19937 random(llvm::xxh3_64bits(text) + options.seed);
+  SizedKernel dynamic = makeDynamic(kernel, random);
+  if (dynamic.sizes.empty())
+    return;
+  SmallVector<int64_t> sizes = dynamic.sizes;
+  if (auto loadedDynamic = LoadedKernel::make(std::move(dynamic.module), GetParam()))
+    compare(*loadedDynamic, kernel, sizes, options);
+}
+
+void KernelTest::check(StringRef text, ArrayRef<std::vector<int64_t>> sizes,
+                       const CheckOptions &options) {
+  std::unique_ptr<LoadedKernel> loaded = LoadedKernel::make(text, GetParam());
+  if (!loaded)
+    return;
+  for (const std::vector<int64_t> &each : sizes) {
+    auto constant = makeStatic(loaded->getKernel(), each);
+    compare(*loaded, *constant->getOps<dispatch::KernelOp>().begin(), each, options);
+  }
+}
+
+void KernelTest::compare(const LoadedKernel &loaded, dispatch::KernelOp kernel,
+                         ArrayRef<int64_t> sizes, const CheckOptions &options) {
   std::mt19937 random(options.seed);
 
   struct Argument {
@@ -243,7 +306,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
     allocate(llvm::cast<mlir::RankedTensorType>(result), *lumen::asConstants(kernel.getResultStrides(i)));
 
   // Any split of the grid, in any order, gives the same results.
-  int64_t grid = *loaded->getShape().grid.asConstant();
+  int64_t grid = loaded.grid(sizes);
   std::vector<int64_t> cuts{0, grid};
   for (int i = 0; i < 3 && grid > 1; ++i)
     cuts.push_back(random() % grid);
@@ -252,7 +315,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
   for (size_t piece : order)
-    loaded->run(pointers, cuts[piece], cuts[piece + 1]);
+    loaded.run(pointers, cuts[piece], cuts[piece + 1], sizes);
 
   for (auto [i, tensor] : llvm::enumerate(expected)) {
     mlir::Type element = tensor.type.getElementType();
@@ -278,7 +341,7 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
         ADD_FAILURE() << "result " << i << ": wrote byte " << offset << ", which is in a gap";
     if (wrong)
       ADD_FAILURE() << wrong << " wrong elements at level " << GetParam() << ", seed "
-                    << options.seed << ", in\n"
-                    << text.str();
+                    << options.seed << ", sizes " << testing::PrintToString(sizes.vec()) << ", in\n"
+                    << textOf(loaded.getKernel());
   }
 }

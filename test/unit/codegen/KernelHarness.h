@@ -34,6 +34,9 @@ struct CheckOptions {
   /// Random values of an input; by default floats in [-4, 4), integers in
   /// [-100, 100) or [0, 200), booleans.
   std::function<Number(unsigned input, mlir::Type element, std::mt19937 &)> fill;
+  /// Of a kernel of constant sizes, whether it is also tried with some of them known
+  /// to the run only.
+  bool alsoDynamic = true;
 };
 
 /// One kernel, compiled for one level and loaded.
@@ -42,14 +45,21 @@ public:
   /// Null after a reported test failure.
   static std::unique_ptr<LoadedKernel> make(llvm::StringRef text, llvm::StringRef level,
                                             const CodegenOptions &options = {});
+  static std::unique_ptr<LoadedKernel> make(mlir::OwningOpRef<mlir::ModuleOp> module,
+                                            llvm::StringRef level,
+                                            const CodegenOptions &options = {});
   ~LoadedKernel();
 
   dispatch::KernelOp getKernel() const { return kernel; }
   const LaunchShape &getShape() const { return shape; }
   size_t getCodeSize() const { return codeSize; }
 
+  /// Work units at the given sizes of the kernel's symbols.
+  int64_t grid(llvm::ArrayRef<int64_t> sizes = {}) const;
+
   /// Runs work units [begin, end) on buffers, outputs last.
-  void run(llvm::ArrayRef<void *> buffers, int64_t begin, int64_t end) const;
+  void run(llvm::ArrayRef<void *> buffers, int64_t begin, int64_t end,
+           llvm::ArrayRef<int64_t> sizes = {}) const;
 
 private:
   LoadedKernel() = default;
@@ -60,6 +70,7 @@ private:
   size_t codeSize = 0;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   void *code = nullptr;
+  int64_t (*gridFunction)(const int64_t *) = nullptr;
   mutable std::vector<char> scratch;
 };
 
@@ -83,8 +94,17 @@ private:
 class KernelTest : public ::testing::TestWithParam<std::string> {
 protected:
   void SetUp() override;
-  /// Compiles, runs and compares; failures are reported with the kernel's text.
+  /// Compiles, runs and compares; failures are reported with the kernel's text. A
+  /// kernel of constant sizes is compiled once more with some of them as symbols.
   void check(llvm::StringRef text, const CheckOptions &options = {});
+  /// The same for a kernel of symbols, at each of the given sizes.
+  void check(llvm::StringRef text, llvm::ArrayRef<std::vector<int64_t>> sizes,
+             const CheckOptions &options = {});
+
+private:
+  /// `constant`: the same kernel without symbols.
+  void compare(const LoadedKernel &loaded, dispatch::KernelOp constant,
+               llvm::ArrayRef<int64_t> sizes, const CheckOptions &options);
 };
 
 /// The levels to instantiate a KernelTest with, and their names in test names.

@@ -540,6 +540,15 @@ static Tensor evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
       .Case([&](ReshapeOp) {
         return Tensor{llvm::cast<RankedTensorType>(result.getType()), operands[0]->values};
       })
+      .Case([&](CastOp) {
+        return Tensor{llvm::cast<RankedTensorType>(result.getType()), operands[0]->values};
+      })
+      .Case([&](SizesOp op) {
+        Tensor sizes{llvm::cast<RankedTensorType>(result.getType()), {}};
+        for (const SymExpr &size : op.getExpressions())
+          sizes.values.push_back(*size.asConstant());
+        return sizes;
+      })
       .Case([&](SliceOp op) {
         return build(result, [&](const Index &index) {
           Index where;

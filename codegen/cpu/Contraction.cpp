@@ -12,10 +12,10 @@ namespace {
 
 /// Copies one panel of B into scratch memory in packed form, through the
 /// kernel's expression, which also applies what was fused before the operand.
-void emitPacking(CpuKernel &kernel, const MatrixProduct &product, int64_t columns,
+void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr &columns,
                  ArrayRef<Value> batch, Value firstColumn, Value memory, Type type) {
   int64_t lanes = std::min(kernel.caps.lanes(type), kPanelColumns);
-  emitFor(kernel, {kernel.index(0), kernel.index(product.depth)}, 1, [&](Value k) {
+  emitFor(kernel, {kernel.index(0), kernel.value(product.depth)}, 1, [&](Value k) {
     emitFor(kernel, {kernel.index(0), kernel.index(kPanelColumns)}, lanes, [&](Value inPanel) {
       Value column = addIndex(kernel, firstColumn, inPanel);
       Position where;
@@ -24,10 +24,10 @@ void emitPacking(CpuKernel &kernel, const MatrixProduct &product, int64_t column
       where.indices.push_back(product.transposeRhs ? k : column);
       where.vectorDim = where.indices.size() - (product.transposeRhs ? 2 : 1);
       where.lanes = lanes;
-      if (columns % kPanelColumns != 0) {
+      if (!isMultiple(columns, kPanelColumns)) {
         Value left = kernel.builder.createOrFold<arith::SubIOp>(
-            kernel.loc, kernel.index(columns),
-            arith::MinUIOp::create(kernel.builder, kernel.loc, column, kernel.index(columns)));
+            kernel.loc, kernel.value(columns),
+            arith::MinUIOp::create(kernel.builder, kernel.loc, column, kernel.value(columns)));
         where.mask = makeMask(kernel.builder, kernel.loc, left, lanes);
       }
       Value data = kernel.expression.emit(kernel.builder, kernel.loc, product.rhs, where);
@@ -44,86 +44,138 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   if (failed(epilogue))
     return failure();
   auto resultType = cast<RankedTensorType>(kernel.root->getResult(0).getType());
-  ArrayRef<int64_t> shape = resultType.getShape();
-  int64_t rank = shape.size();
+  Sizes sizes = sizesOf(resultType);
+  int64_t rank = sizes.size();
   Type type = resultType.getElementType();
 
   // Rows may run over as many dimensions as all operands agree on.
   int64_t rowDim = rank - 2;
   auto collapses = [&](int64_t dim) {
-    return collapsedStride(shape, product.lhsStrides, dim, rank - 1) && epilogue->collapses(dim);
+    return collapsedStride(sizes, product.lhsStrides, dim, rank - 1) && epilogue->collapses(dim);
   };
   assert(collapses(rowDim) && "one dimension always has a stride");
   while (rowDim > product.batchDims && collapses(rowDim - 1))
     --rowDim;
-  ArrayRef<int64_t> batchShape = shape.take_front(product.batchDims);
-  ArrayRef<int64_t> outerShape = shape.slice(product.batchDims, rowDim - product.batchDims);
-  int64_t rows = 1, outerCount = 1, batchCount = 1;
-  for (int64_t size : shape.slice(rowDim, rank - 1 - rowDim))
-    rows *= size;
-  for (int64_t size : outerShape)
-    outerCount *= size;
-  for (int64_t size : batchShape)
-    batchCount *= size;
+  ArrayRef<SymExpr> batchSizes = ArrayRef(sizes).take_front(product.batchDims);
+  ArrayRef<SymExpr> outerSizes =
+      ArrayRef(sizes).slice(product.batchDims, rowDim - product.batchDims);
+  SymExpr rows = lumen::product(ArrayRef(sizes).slice(rowDim, rank - 1 - rowDim));
+  SymExpr outerCount = lumen::product(outerSizes), batchCount = lumen::product(batchSizes);
 
   ProductNest nest(kernel, *epilogue, type);
-  // An even number of chunks of at least 64 rows: they are shared by two workers
-  // or more, and a panel stays in the first cache level for some tiles.
-  int64_t chunks =
-      rows < 96 ? 1 : llvm::alignTo(std::min<int64_t>(llvm::divideCeil(rows, 64), 32), 2);
-  nest.groups = product.groups * batchCount;
-  nest.columns = shape.back() / product.groups;
-  nest.columnsOfGroup = batchCount > 1 ? 0 : nest.columns;
+  nest.groups = batchCount * product.groups;
+  nest.columns = SymExpr::floorDiv(sizes.back(), product.groups);
+  nest.columnsOfGroup = product.batchDims > 0 && batchCount != SymExpr(1) ? 0 : nest.columns;
   nest.depth = product.depth;
-  nest.lines = outerCount * chunks;
   nest.rows = rows;
-  nest.chunks = chunks;
   nest.rowDim = rowDim;
-  nest.panelsFirst = !product.packed || shape.back() > rows * outerCount;
-  int64_t lhsRow = *collapsedStride(shape, product.lhsStrides, rowDim, rank - 1);
+  std::optional<int64_t> constRows = rows.asConstant(), constDepth = product.depth.asConstant();
+  if (constRows) {
+    // An even number of chunks of at least 64 rows: they are shared by two workers
+    // or more, and a panel stays in the first cache level for some tiles.
+    nest.chunks = *constRows < 96 ? 1
+                                  : llvm::alignTo(std::min<int64_t>(
+                                                      llvm::divideCeil(*constRows, 64), 32),
+                                                  2);
+  }
+  nest.lines = outerCount * nest.chunks;
+  nest.depthBlocks = product.rhsMemory ? 1 : nest.wantedDepthBlocks();
+  if (!constRows) {
+    nest.chunks = rowChunks(rows, /*bounded=*/nest.depthBlocks > 1);
+    nest.lines = outerCount * nest.chunks;
+  }
+  constexpr int64_t kTypicalRows = 256;
+  nest.panelsFirst =
+      !product.packed ||
+      typicalValue(sizes.back()) > (rows * outerCount).asConstant().value_or(kTypicalRows);
+  SymExpr lhsRow = *collapsedStride(sizes, product.lhsStrides, rowDim, rank - 1);
   int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
-  int64_t packedBytes = product.depth * kPanelColumns * elementBytes;
-  int64_t packedOffset = product.packed ? -1 : nest.reserve(packedBytes);
 
+  // A panel that few rows read, or one too deep for scratch memory, stays where it
+  // lies, if that is possible.
+  constexpr int64_t kFewRows = 32, kMaxUnknownDepth = 512, kMaxDepth = 2048;
+  int64_t scratchDepth = product.packed ? 0 : constDepth.value_or(kMaxUnknownDepth);
+  if (product.rhsMemory && scratchDepth > kMaxDepth)
+    scratchDepth = 0;
+  int64_t packedOffset =
+      scratchDepth == 0 ? -1 : nest.reserve(scratchDepth * kPanelColumns * elementBytes);
+  Value isPacked, rhsRow;
+  if (product.rhsMemory) {
+    Address address(kernel.builder, kernel.loc);
+    auto isLess = [&](Value lhs, Value rhs) -> Value {
+      return arith::CmpIOp::create(kernel.builder, kernel.loc, arith::CmpIPredicate::sle, lhs, rhs);
+    };
+    isPacked = kernel.builder.createOrFold<arith::AndIOp>(
+        kernel.loc, isLess(kernel.index(kFewRows), kernel.value(rows * outerCount)),
+        isLess(kernel.value(product.depth), kernel.index(scratchDepth)));
+    const Sizes &strides = product.rhsMemory->strides;
+    rhsRow = arith::SelectOp::create(kernel.builder, kernel.loc, isPacked,
+                                     address.constant(kPanelColumns),
+                                     address.size(kernel, strides[strides.size() - 2]));
+  }
+
+  auto pack = [&](Value inGroup, ArrayRef<Value> batch) {
+    Address address(kernel.builder, kernel.loc);
+    Value memory = kernel.scratchView(packedOffset, type, scratchDepth * kPanelColumns);
+    emitPacking(kernel, product, nest.columns, batch, mulIndex(kernel, inGroup, kPanelColumns),
+                memory, type);
+    return address.ofMemref(memory);
+  };
   auto panel = [&](Value index, Value group) -> Value {
     Address address(kernel.builder, kernel.loc);
     if (product.packed)
       return address.offset(address.ofMemref(product.packed), type,
-                            address.mul(address.fromIndex(index), product.depth * kPanelColumns));
-    Value memory = kernel.scratchView(packedOffset, type, product.depth * kPanelColumns);
-    Value inGroup = remIndex(kernel, index, llvm::divideCeil(nest.columns, kPanelColumns));
-    emitPacking(kernel, product, nest.columns, delinearize(kernel, group, batchShape),
-                mulIndex(kernel, inGroup, kPanelColumns), memory, type);
-    return address.ofMemref(memory);
+                            address.mul(address.fromIndex(index),
+                                        address.size(kernel, product.depth * kPanelColumns)));
+    Value inGroup = remIndex(kernel, index, ceilQuotient(nest.columns, kPanelColumns));
+    SmallVector<Value> batch = delinearize(kernel, group, batchSizes);
+    if (!product.rhsMemory)
+      return pack(inGroup, batch);
+    Value offset = linearize(kernel, batch, product.rhsMemory->strides);
+    offset = addIndex(kernel, offset, mulIndex(kernel, inGroup, kPanelColumns));
+    Value inPlace = address.offset(address.ofMemref(product.rhsMemory->memref), type,
+                                   address.fromIndex(offset));
+    if (packedOffset < 0)
+      return inPlace;
+    auto branch = scf::IfOp::create(kernel.builder, kernel.loc, TypeRange(inPlace.getType()),
+                                    isPacked, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(kernel.builder);
+    kernel.builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(kernel.builder, kernel.loc, pack(inGroup, batch));
+    kernel.builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(kernel.builder, kernel.loc, inPlace);
+    return branch.getResult(0);
   };
 
-  nest.depthBlocks = nest.wantedDepthBlocks();
-  int64_t blockDepth = llvm::alignTo(llvm::divideCeil(product.depth, nest.depthBlocks), 16);
-  nest.depthBlocks = llvm::divideCeil(product.depth, blockDepth);
+  int64_t blockDepth = 0;
+  if (nest.depthBlocks > 1) {
+    blockDepth = llvm::alignTo(llvm::divideCeil(*constDepth, nest.depthBlocks), 16);
+    nest.depthBlocks = llvm::divideCeil(*constDepth, blockDepth);
+  }
 
   auto line = [&](const ProductNest::Place &place) {
     SmallVector<Value> outer;
-    if (!batchShape.empty())
-      outer = delinearize(kernel, place.group, batchShape);
-    outer.append(delinearize(kernel, divIndex(kernel, place.line, chunks), outerShape));
-    Value chunk = remIndex(kernel, place.line, chunks);
+    if (!batchSizes.empty())
+      outer = delinearize(kernel, place.group, batchSizes);
+    outer.append(delinearize(kernel, divIndex(kernel, place.line, nest.chunks), outerSizes));
+    Value chunk = remIndex(kernel, place.line, nest.chunks);
     RowSplit split = nest.split(place.tile);
     auto blockOf = [&](Value chunk) {
-      return divIndex(kernel, mulIndex(kernel, chunk, split.blocks), chunks);
+      return divIndex(kernel, mulIndex(kernel, chunk, split.blocks), nest.chunks);
     };
     Value begin = blockOf(chunk);
     Value end = blockOf(addIndex(kernel, chunk, kernel.index(1)));
 
     auto clamp = [&](Value block, bool below) -> Value {
-      Value larger = kernel.index(split.larger);
+      Value larger = kernel.value(split.larger);
       return below ? arith::MinUIOp::create(kernel.builder, kernel.loc, block, larger).getResult()
                    : arith::MaxUIOp::create(kernel.builder, kernel.loc, block, larger).getResult();
     };
 
-    auto emit = [&](Value first, Value last, int64_t tileRows, Value row) {
+    auto emit = [&](Value first, Value last, const SymExpr &tileRows, Value row) {
       Address address(kernel.builder, kernel.loc);
       TileCall call;
-      call.tile.rows = tileRows;
+      nest.setRows(call, place, tileRows);
       call.count =
           address.fromIndex(kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, last, first));
       Value offset = linearize(kernel, outer, ArrayRef(product.lhsStrides).take_front(rowDim));
@@ -131,8 +183,9 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
       if (product.groups > 1)
         offset = addIndex(kernel, offset, mulIndex(kernel, place.group, product.lhsOfGroup));
       call.a = address.offset(address.ofMemref(product.lhs), type, address.fromIndex(offset));
-      call.aRow = address.constant(lhsRow);
-      call.depth = address.constant(product.depth);
+      call.aRow = address.size(kernel, lhsRow);
+      call.bRow = rhsRow;
+      call.depth = address.size(kernel, product.depth);
       ProductNest::Place at = place;
       if (place.block) {
         Value done = address.mul(address.fromIndex(place.block), blockDepth);
@@ -147,38 +200,37 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
       nest.emitTiles(call, at, outer, row,
                      kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, row, lineRow));
     };
-    if (split.larger > 0)
+    bool hasLarger = split.larger != SymExpr(0);
+    if (hasLarger)
       emit(clamp(begin, true), clamp(end, true), split.rows + 1,
            mulIndex(kernel, clamp(begin, true), split.rows + 1));
-    Value first = split.larger > 0 ? clamp(begin, false) : begin;
-    Value last = split.larger > 0 ? clamp(end, false) : end;
+    Value first = hasLarger ? clamp(begin, false) : begin;
+    Value last = hasLarger ? clamp(end, false) : end;
     emit(first, last, split.rows,
-         addIndex(kernel, mulIndex(kernel, first, split.rows), kernel.index(split.larger)));
+         addIndex(kernel, mulIndex(kernel, first, split.rows), kernel.value(split.larger)));
   };
   return nest.emit(panel, line);
 }
 
 FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
-  if (failed(checkStaticTypes(kernel)))
-    return failure();
   auto contract = cast<ContractOp>(kernel.root);
   auto resultType = cast<RankedTensorType>(contract.getType());
-  auto lhsType = cast<RankedTensorType>(contract.getLhs().getType());
   auto rhsType = cast<RankedTensorType>(contract.getRhs().getType());
-  auto lhs = dyn_cast<BlockArgument>(contract.getLhs());
-  int64_t depth = lhsType.getShape()[lhsType.getRank() - (contract.getTransposeLhs() ? 2 : 1)];
+  auto lhs = dyn_cast<BlockArgument>(contract.getLhs()),
+       rhs = dyn_cast<BlockArgument>(contract.getRhs());
+  Sizes lhsSizes = sizesOf(contract.getLhs());
+  SymExpr depth = lhsSizes[lhsSizes.size() - (contract.getTransposeLhs() ? 2 : 1)];
   if (!resultType.getElementType().isF32() || !lhs || contract.getTransposeLhs() ||
-      resultType.getNumElements() == 0 || depth == 0)
+      llvm::is_contained(resultType.getShape(), 0) || depth == SymExpr(0))
     return buildGenericContraction(kernel);
   const Access &access = kernel.arguments[lhs.getArgNumber()];
-  if (access.strides.back() != SymExpr(1) && depth != 1)
+  if (access.strides.back() != SymExpr(1) && !isOne(depth))
     return buildGenericContraction(kernel);
 
   MatrixProduct product;
   product.lhs = access.memref;
-  product.lhsStrides = *asConstants(ArrayRef(access.strides).drop_back());
+  product.lhsStrides.assign(access.strides.begin(), access.strides.end() - 1);
   product.depth = depth;
-  auto rhs = dyn_cast<BlockArgument>(contract.getRhs());
   if (contract.getPacked() && rhs) {
     product.packed = kernel.arguments[rhs.getArgNumber()].memref;
   } else if (contract.getPacked()) {
@@ -187,6 +239,13 @@ FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
     product.rhs = contract.getRhs();
     product.batchDims = rhsType.getRank() - 2;
     product.transposeRhs = contract.getTransposeRhs();
+    bool isStatic = resultType.hasStaticShape() && depth.asConstant();
+    const Access *memory = rhs ? &kernel.arguments[rhs.getArgNumber()] : nullptr;
+    if (!isStatic && memory && !product.transposeRhs && memory->strides.back() == SymExpr(1))
+      product.rhsMemory = memory;
+    // Scratch memory for packing has a constant size.
+    if (!depth.asConstant() && !product.rhsMemory)
+      return buildGenericContraction(kernel);
   }
   return buildMatrixProduct(kernel, product);
 }

@@ -24,6 +24,9 @@ public:
 
 private:
   void emitLine(const ProductNest::Place &place);
+  /// Emits `count` (i64) tiles of `rows` rows, beginning at row `row` of the line.
+  void emitTiles(const ProductNest::Place &place, const ConvolutionAxes::Line &line,
+                 const SymExpr &rows, Value row, Value count, bool border);
 
   CpuKernel &kernel;
   ConvOp conv;
@@ -41,74 +44,128 @@ DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Val
       type(input.type.getElementType()), channels(conv.getChannels() / conv.getGroups()),
       axes(conv, input, channels * kPanelColumns), nest(kernel, std::move(epilogue), type) {
   nest.groups = conv.getGroups();
-  nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / nest.groups;
+  nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / conv.getGroups();
   nest.depth = axes.taps() * channels;
   nest.lines = axes.lines();
   nest.rows = axes.last().output;
   nest.rowDim = axes.rank() - 2;
-  if (axes.rank() > 3 && axes.first().window > 1 && nest.wantedDepthBlocks() > 1)
+  nest.hasManyRows = true;
+  if (!axes.hasConstantRows() && axes.rank() == 3) {
+    // One long row.
+    nest.chunks = rowChunks(nest.rows, /*bounded=*/false);
+    nest.lines *= nest.chunks;
+  }
+  // Sums of rows of unknown length have no place in scratch memory.
+  if (axes.hasConstantRows() && axes.rank() > 3 && axes.first().window > 1 &&
+      nest.wantedDepthBlocks() > 1)
     nest.depthBlocks = axes.first().window;
-  nest.panelsFirst = nest.depth * conv.getOutputChannels() > input.type.getNumElements();
+  nest.panelsFirst = axes.taps() * channels * conv.getOutputChannels() >
+                     typicalValue(product(sizesOf(input.type)));
+}
+
+void DirectConvolution::emitTiles(const ProductNest::Place &place,
+                                  const ConvolutionAxes::Line &line, const SymExpr &rows,
+                                  Value row, Value count, bool border) {
+  Address address(kernel.builder, kernel.loc);
+  const ConvolutionAxis &axis = axes.last();
+  // Taps of a row and their channels are neighbours in the input as in the
+  // panel, so that they make one long loop.
+  bool merged = axis.dilation == 1 && axis.inputStride == SymExpr(channels);
+  TileCall call;
+  nest.setRows(call, place, rows);
+  call.count = count;
+  Value start = address.add(address.mul(address.fromIndex(row), axis.stride),
+                            address.constant(-axis.padLow));
+  call.a = address.offset(
+      address.ofMemref(axes.input.memref), type,
+      address.add(line.inputOffset, address.mul(start, address.size(kernel, axis.inputStride))));
+  call.aRow = address.size(kernel, axis.inputStride * axis.stride);
+  call.segments = line.segments;
+  if (merged && !border) {
+    call.depth = address.constant(axis.window * channels);
+  } else {
+    call.depth = address.constant(channels);
+    call.segments.push_back({address.constant(axis.window),
+                             address.size(kernel, axis.inputStride * axis.dilation),
+                             address.constant(axis.tapStride)});
+  }
+  if (border) {
+    call.zeros = zeros;
+    call.position = start;
+    call.positionRow = address.constant(axis.stride);
+    call.positionStep = address.constant(axis.dilation);
+    call.positionEnd = address.size(kernel, axis.input);
+  }
+  nest.emitTiles(call, place, line.outer, row, row);
 }
 
 void DirectConvolution::emitLine(const ProductNest::Place &place) {
   Address address(kernel.builder, kernel.loc);
   ConvolutionAxes::Line line =
-      axes.emitLine(kernel, place.line, place.block ? address.fromIndex(place.block) : Value());
-  if (nest.groups > 1)
+      axes.emitLine(kernel, divIndex(kernel, place.line, nest.chunks),
+                    place.block ? address.fromIndex(place.block) : Value());
+  if (nest.groups != SymExpr(1))
     line.inputOffset =
         address.add(line.inputOffset, address.mul(address.fromIndex(place.group), channels));
   ProductNest::Place at = place;
   at.b = address.offset(place.b, type, line.filterOffset);
 
-  const ConvolutionAxis &axis = axes.last();
-  // Taps of a row and their channels are neighbours in the input as in the
-  // panel, so that they make one long loop.
-  bool merged = axis.dilation == 1 && axis.inputStride == channels;
-  for (const ConvolutionRun &run : axes.runs(nest.split(place.tile))) {
-    TileCall call;
-    call.tile.rows = run.tileRows;
-    call.count = address.constant(run.count);
-    call.a = address.offset(
-        address.ofMemref(axes.input.memref), type,
-        address.add(line.inputOffset, address.constant(axis.start(run.begin) * axis.inputStride)));
-    call.aRow = address.constant(axis.stride * axis.inputStride);
-    call.segments = line.segments;
-    if (merged && !run.border) {
-      call.depth = address.constant(axis.window * channels);
-    } else {
-      call.depth = address.constant(channels);
-      call.segments.push_back({address.constant(axis.window),
-                               address.constant(axis.dilation * axis.inputStride),
-                               address.constant(axis.tapStride)});
-    }
-    if (run.border) {
-      call.zeros = zeros;
-      call.position = address.constant(axis.start(run.begin));
-      call.positionRow = address.constant(axis.stride);
-      call.positionStep = address.constant(axis.dilation);
-      call.positionEnd = address.constant(axis.input);
-    }
-    nest.emitTiles(call, at, line.outer, kernel.index(run.begin), kernel.index(run.begin));
+  RowSplit split = nest.split(place.tile);
+  if (axes.hasConstantRows()) {
+    for (const ConvolutionRun &run : axes.runs(split))
+      emitTiles(at, line, run.tileRows, kernel.index(run.begin), address.constant(run.count),
+                run.border);
+    return;
   }
+
+  // The blocks of this chunk: those at the lower border, inside, at the upper one.
+  Value chunk = remIndex(kernel, place.line, nest.chunks);
+  auto blockOf = [&](Value chunk) {
+    return divIndex(kernel, mulIndex(kernel, chunk, split.blocks), nest.chunks);
+  };
+  Value begin = blockOf(chunk), end = blockOf(addIndex(kernel, chunk, kernel.index(1)));
+  SymExpr shortest = SymExpr::max(split.rows, 1);
+  auto borderBlocks = [&](const SymExpr &positions) {
+    return SymExpr::min(ceilQuotient(positions, shortest), split.blocks);
+  };
+  SymExpr low = axes.last().borderLow(), high = axes.last().borderHigh();
+  Value lowEnd = begin, highBegin = end;
+  if (low != SymExpr(0))
+    lowEnd = minIndex(kernel, maxIndex(kernel, kernel.value(borderBlocks(low)), begin), end);
+  if (high != SymExpr(0))
+    highBegin = minIndex(
+        kernel, maxIndex(kernel, kernel.value(split.blocks - borderBlocks(high)), lowEnd), end);
+
+  auto emitBlocks = [&](Value first, Value last, bool border) {
+    Value larger = kernel.value(split.larger);
+    auto emit = [&](Value first, Value last, const SymExpr &rows, Value row) {
+      Value count = maxIndex(kernel, subIndex(kernel, last, first), kernel.index(0));
+      emitTiles(at, line, rows, row, address.fromIndex(count), border);
+    };
+    emit(first, minIndex(kernel, last, larger), split.rows + 1,
+         mulIndex(kernel, first, split.rows + 1));
+    Value behind = maxIndex(kernel, first, larger);
+    emit(behind, last, split.rows, addIndex(kernel, mulIndex(kernel, behind, split.rows), larger));
+  };
+  if (low != SymExpr(0))
+    emitBlocks(begin, lowEnd, true);
+  emitBlocks(lowEnd, highBegin, false);
+  if (high != SymExpr(0))
+    emitBlocks(highBegin, end, true);
 }
 
 LaunchShape DirectConvolution::build() {
-  if (!axes.last().inside(0, axes.last().output)) {
-    Value memory = kernel.scratchView(nest.reserve(channels * type.getIntOrFloatBitWidth() / 8),
-                                      type, channels);
-    Value zero =
-        arith::ConstantOp::create(kernel.builder, kernel.loc, kernel.builder.getZeroAttr(type));
-    emitFor(kernel, {kernel.index(0), kernel.index(channels)}, 1, [&](Value i) {
-      memref::StoreOp::create(kernel.builder, kernel.loc, zero, memory, ValueRange{i});
-    });
-    zeros = Address(kernel.builder, kernel.loc).ofMemref(memory);
+  if (!axes.last().inside()) {
+    int64_t bytes = channels * type.getIntOrFloatBitWidth() / 8;
+    zeros = emitZeros(kernel, kernel.scratchView(nest.reserve(bytes), type, channels), type,
+                      channels);
   }
   return nest.emit(
       [&](Value index, Value) {
         Address address(kernel.builder, kernel.loc);
         return address.offset(address.ofMemref(filter), type,
-                              address.mul(address.fromIndex(index), nest.depth * kPanelColumns));
+                              address.mul(address.fromIndex(index),
+                                          address.size(kernel, nest.depth * kPanelColumns)));
       },
       [&](const ProductNest::Place &place) { emitLine(place); });
 }
@@ -116,14 +173,14 @@ LaunchShape DirectConvolution::build() {
 } // namespace
 
 FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
-  if (failed(checkStaticTypes(kernel)))
-    return failure();
   auto conv = cast<ConvOp>(kernel.root);
   auto resultType = cast<RankedTensorType>(conv.getType());
   auto argument = dyn_cast<BlockArgument>(conv.getInput());
   auto filterArgument = dyn_cast<BlockArgument>(conv.getFilter());
   if (!conv.getPacked() || !argument || !filterArgument || conv.getWindow().empty() ||
-      resultType.getNumElements() == 0 || !resultType.getElementType().isF32())
+      ShapedType::isDynamic(conv.getChannels()) ||
+      ShapedType::isDynamic(conv.getOutputChannels()) ||
+      llvm::is_contained(resultType.getShape(), 0) || !resultType.getElementType().isF32())
     return buildGenericConvolution(kernel);
   const Access &input = kernel.arguments[argument.getArgNumber()];
   Value filter = kernel.arguments[filterArgument.getArgNumber()].memref;
@@ -138,10 +195,9 @@ FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
       llvm::all_of(conv.getPadHigh(), isZero)) {
     MatrixProduct product;
     product.lhs = input.memref;
-    SmallVector<int64_t> strides = *asConstants(input.strides);
-    product.lhsStrides = {strides.front()};
+    product.lhsStrides = {input.strides.front()};
     for (auto [i, stride] : llvm::enumerate(conv.getStrides()))
-      product.lhsStrides.push_back(stride * strides[i + 1]);
+      product.lhsStrides.push_back(input.strides[i + 1] * stride);
     product.depth = product.lhsOfGroup = conv.getChannels() / conv.getGroups();
     product.groups = conv.getGroups();
     product.packed = filter;

@@ -7,20 +7,20 @@ using namespace lumen;
 using namespace lumen::cpu;
 
 ConvolutionAxes::ConvolutionAxes(ConvOp conv, const Access &input, int64_t tapSize)
-    : input(input), batch(input.type.getShape().front()) {
-  auto shape = cast<RankedTensorType>(conv.getType()).getShape();
+    : input(input), batch(sizesOf(input.type).front()) {
+  Sizes from = sizesOf(input.type), to = sizesOf(conv.getResult());
   for (size_t i = 0; i < conv.getWindow().size(); ++i)
-    axes.push_back({input.type.getShape()[i + 1], shape[i + 1], conv.getWindow()[i],
-                    conv.getStrides()[i], conv.getDilations()[i], conv.getPadLow()[i],
-                    *input.strides[i + 1].asConstant(), 0});
+    axes.push_back({from[i + 1], to[i + 1], conv.getWindow()[i], conv.getStrides()[i],
+                    conv.getDilations()[i], conv.getPadLow()[i], conv.getPadHigh()[i],
+                    input.strides[i + 1], 0});
   for (ConvolutionAxis &axis : llvm::reverse(axes)) {
     axis.tapStride = tapSize;
     tapSize *= axis.window;
   }
 }
 
-int64_t ConvolutionAxes::lines() const {
-  int64_t lines = batch;
+SymExpr ConvolutionAxes::lines() const {
+  SymExpr lines = batch;
   for (const ConvolutionAxis &axis : ArrayRef(axes).drop_back())
     lines *= axis.output;
   return lines;
@@ -33,12 +33,30 @@ int64_t ConvolutionAxes::taps() const {
   return taps;
 }
 
+SymExpr ConvolutionAxis::borderLow() const {
+  return padLow <= 0 ? 0 : SymExpr::min(llvm::divideCeil(padLow, stride), output);
+}
+
+SymExpr ConvolutionAxis::borderHigh() const {
+  if (padHigh <= 0)
+    return 0;
+  // Positions below this one end inside of the input.
+  SymExpr inner = SymExpr::floorDiv(input - extent() + padLow, stride) + 1;
+  SymExpr count = SymExpr::max(output - inner, 0);
+  return count == SymExpr(0) ? count : SymExpr::min(count, output);
+}
+
+bool ConvolutionAxis::inside() const {
+  return borderLow() == SymExpr(0) && borderHigh() == SymExpr(0);
+}
+
 SmallVector<ConvolutionRun> ConvolutionAxes::runs(const RowSplit &split) const {
   SmallVector<ConvolutionRun> runs;
-  int64_t begin = 0;
-  for (int64_t block = 0; block < split.blocks; ++block) {
-    int64_t rows = split.rows + (block < split.larger);
-    bool border = !last().inside(begin, begin + rows);
+  int64_t begin = 0, low = *last().borderLow().asConstant(),
+          high = *last().output.asConstant() - *last().borderHigh().asConstant();
+  for (int64_t block = 0; block < *split.blocks.asConstant(); ++block) {
+    int64_t rows = *split.rows.asConstant() + (block < *split.larger.asConstant());
+    bool border = begin < low || begin + rows > high;
     if (!runs.empty() && runs.back().tileRows == rows && !runs.back().border && !border)
       ++runs.back().count;
     else
@@ -53,19 +71,20 @@ ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
   Address address(kernel.builder, kernel.loc);
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  SmallVector<int64_t> shape{batch};
+  Sizes sizes{batch};
   for (const ConvolutionAxis &axis : ArrayRef(axes).drop_back())
-    shape.push_back(axis.output);
+    sizes.push_back(axis.output);
   Line result;
-  result.outer = delinearize(kernel, line, shape);
-  result.inputOffset = address.mul(address.fromIndex(result.outer[0]), *input.strides[0].asConstant());
+  result.outer = delinearize(kernel, line, sizes);
+  result.inputOffset =
+      address.mul(address.fromIndex(result.outer[0]), address.size(kernel, input.strides[0]));
   result.filterOffset = address.constant(0);
   for (size_t i = 0; i + 1 < axes.size(); ++i) {
     const ConvolutionAxis &axis = axes[i];
     Value start = address.add(address.mul(address.fromIndex(result.outer[i + 1]), axis.stride),
                               address.constant(-axis.padLow));
     Value first = address.constant(0), count = address.constant(axis.window);
-    if (!axis.inside(0, axis.output)) {
+    if (!axis.inside()) {
       // The number of taps k with k * dilation < distance.
       auto tapsBelow = [&](Value distance) -> Value {
         distance = arith::MaxSIOp::create(builder, loc, distance, address.constant(0));
@@ -77,7 +96,7 @@ ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
       };
       first = tapsBelow(arith::SubIOp::create(builder, loc, address.constant(0), start));
       Value end =
-          tapsBelow(arith::SubIOp::create(builder, loc, address.constant(axis.input), start));
+          tapsBelow(arith::SubIOp::create(builder, loc, address.size(kernel, axis.input), start));
       count = arith::SubIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, end, first),
                                     first);
     }
@@ -90,10 +109,11 @@ ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
       first = firstTap;
     }
     Value position = address.add(start, address.mul(first, axis.dilation));
-    result.inputOffset = address.add(result.inputOffset, address.mul(position, axis.inputStride));
+    Value inputStride = address.size(kernel, axis.inputStride);
+    result.inputOffset = address.add(result.inputOffset, address.mul(position, inputStride));
     result.filterOffset = address.add(result.filterOffset, address.mul(first, axis.tapStride));
-    if (axis.window > 1 || !axis.inside(0, axis.output))
-      result.segments.push_back({count, address.constant(axis.dilation * axis.inputStride),
+    if (axis.window > 1 || !axis.inside())
+      result.segments.push_back({count, address.size(kernel, axis.inputStride * axis.dilation),
                                  address.constant(axis.tapStride)});
   }
   return result;

@@ -8,20 +8,24 @@ namespace lumen::cpu {
 
 /// One spatial dimension. Strides are elements of memory.
 struct ConvolutionAxis {
-  int64_t input, output, window, stride, dilation, padLow;
-  int64_t inputStride;
+  SymExpr input, output;
+  int64_t window, stride, dilation, padLow, padHigh;
+  SymExpr inputStride;
   int64_t tapStride; ///< in the filter
 
   /// The input position of the first tap.
   int64_t start(int64_t at) const { return at * stride - padLow; }
-  /// Whether all taps lie inside the input for output positions [begin, end).
-  bool inside(int64_t begin, int64_t end) const {
-    return begin >= end || (start(begin) >= 0 && start(end - 1) + (window - 1) * dilation < input);
-  }
+  int64_t extent() const { return (window - 1) * dilation + 1; }
+  /// Whether all taps lie inside the input for all output positions.
+  bool inside() const;
+  /// The number of first, and of last, output positions that have taps outside of
+  /// the input.
+  SymExpr borderLow() const;
+  SymExpr borderHigh() const;
 };
 
-/// A run of equal tiles in an output row. A tile at the border, with taps
-/// outside the input, is a run of its own.
+/// A run of equal tiles in an output row of known length. A tile at the border,
+/// with taps outside the input, is a run of its own.
 struct ConvolutionRun {
   int64_t begin, tileRows, count;
   bool border;
@@ -33,9 +37,11 @@ public:
   /// `tapSize`: elements of the filter from tap to tap.
   ConvolutionAxes(ConvOp conv, const Access &input, int64_t tapSize);
 
-  int64_t lines() const;
+  SymExpr lines() const;
   int64_t taps() const;
   int64_t rank() const { return input.type.getRank(); }
+  /// Whether tiles are chosen when the code is made.
+  bool hasConstantRows() const { return last().input.asConstant() && last().output.asConstant(); }
   const ConvolutionAxis &first() const { return axes.front(); }
   const ConvolutionAxis &last() const { return axes.back(); }
   llvm::SmallVector<ConvolutionRun> runs(const RowSplit &split) const;
@@ -53,7 +59,7 @@ public:
   const Access &input;
 
 private:
-  int64_t batch;
+  SymExpr batch;
   llvm::SmallVector<ConvolutionAxis> axes;
 };
 

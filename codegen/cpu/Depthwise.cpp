@@ -23,6 +23,10 @@ namespace {
 struct DepthwiseCall {
   int64_t rows, window, stride, dilation;
   int64_t low, high; ///< input positions from the tile's first tap that exist
+  /// Set where only the run knows which of [low, high) those are: `zeros` are read
+  /// instead of the others. Positions are counted from the tile's first tap, the
+  /// first tile's in `inputBegin` and `inputEnd`.
+  Value zeros, inputBegin, inputEnd;
   int64_t lanes, tailLanes;
   Type type;
   Value count, a, aColumn, filter, filterTap;
@@ -34,6 +38,8 @@ struct DepthwiseCall {
     SmallVector<Value> list{count, a, aColumn, filter, filterTap, vectors};
     if (tailLanes)
       list.push_back(tails);
+    if (zeros)
+      list.append({zeros, inputBegin, inputEnd});
     for (const TileCall::Segment &segment : segments)
       list.append({segment.count, segment.a, segment.b});
     TileOperands copy = operands;
@@ -55,6 +61,9 @@ public:
       *value = *next++;
     if (c.tailLanes)
       c.tails = *next++;
+    if (c.zeros)
+      for (Value *value : {&c.zeros, &c.inputBegin, &c.inputEnd})
+        *value = *next++;
     for (TileCall::Segment &segment : c.segments)
       for (Value *value : {&segment.count, &segment.a, &segment.b})
         *value = *next++;
@@ -65,8 +74,12 @@ public:
     Value zero = address.constant(0);
     loop(zero, call.count, [&](Value tile) {
       Value row = address.mul(tile, call.rows);
-      Value start = address.offset(call.a, call.type,
-                                   address.mul(address.mul(row, call.stride), call.aColumn));
+      Value position = address.mul(row, call.stride);
+      Value start = address.offset(call.a, call.type, address.mul(position, call.aColumn));
+      if (call.zeros) {
+        tileBegin = arith::SubIOp::create(builder, loc, call.inputBegin, position);
+        tileSize = arith::SubIOp::create(builder, loc, call.inputEnd, call.inputBegin);
+      }
       loop(zero, call.vectors,
            [&](Value vector) { emitVector(start, row, address.mul(vector, call.lanes), Value()); });
       if (!call.tailLanes)
@@ -101,6 +114,7 @@ private:
   void emitVector(Value start, Value row, Value channel, Value mask) {
     SmallVector<Value> sums(
         call.rows, arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)));
+    this->channel = channel;
     sums = emitSegments(call.segments, address.offset(start, call.type, channel),
                         address.offset(call.filter, call.type, channel), mask, sums);
     TileOperands at = call.operands;
@@ -135,6 +149,19 @@ private:
     return SmallVector<Value>(loop.getResults().begin(), loop.getResults().end());
   }
 
+  /// A vector of the input, `at` positions behind the tile's first tap.
+  Value inputAt(Value a, int64_t at, Value channel) {
+    Value pointer = address.offset(a, call.type, address.mul(call.aColumn, at));
+    if (!call.zeros)
+      return pointer;
+    // Unsigned: a position before the input is far behind it.
+    Value inside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult,
+        arith::SubIOp::create(builder, loc, address.constant(at), tileBegin), tileSize);
+    return arith::SelectOp::create(builder, loc, inside, pointer,
+                                   address.offset(call.zeros, call.type, channel));
+  }
+
   /// One row of taps, unrolled.
   SmallVector<Value> emitTaps(Value a, Value filter, Value mask, SmallVector<Value> sums) {
     SmallVector<Value> taps;
@@ -149,7 +176,7 @@ private:
             distance / call.dilation >= call.window)
           continue;
         if (!input)
-          input = load(address.offset(a, call.type, address.mul(call.aColumn, at)), mask);
+          input = load(inputAt(a, at, channel), mask);
         sums[row] =
             vector::FMAOp::create(builder, loc, input, taps[distance / call.dilation], sums[row]);
       }
@@ -164,13 +191,16 @@ private:
   Location loc;
   Address address;
   VectorType vectorType;
+  Value tileBegin, tileSize; ///< of the input, counted from the tile's first tap
+  Value channel;
 };
 
 void emitDepthwise(CpuKernel &kernel, const Epilogue *epilogue, const DepthwiseCall &call) {
   std::string name =
-      llvm::formatv("depthwise_{0}_{1}x{2}_{3}s{4}d{5}_{6}_{7}_{8}_{9}_{10}", call.type, call.rows,
-                    call.lanes, call.window, call.stride, call.dilation, call.low, call.high,
-                    call.tailLanes, call.segments.size(), epilogue ? epilogue->key : "raw");
+      llvm::formatv("depthwise_{0}_{1}x{2}_{3}s{4}d{5}_{6}_{7}_{8}_{9}_{10}{11}", call.type,
+                    call.rows, call.lanes, call.window, call.stride, call.dilation, call.low,
+                    call.high, call.tailLanes, call.segments.size(), call.zeros ? "b" : "",
+                    epilogue ? epilogue->key : "raw");
   SmallVector<Value> values = call.values();
   auto function =
       kernel.sharedFunction(name, kernel.builder.getFunctionType(TypeRange(ValueRange(values)), {}),
@@ -181,91 +211,204 @@ void emitDepthwise(CpuKernel &kernel, const Epilogue *epilogue, const DepthwiseC
   func::CallOp::create(kernel.builder, kernel.loc, function, values);
 }
 
-} // namespace
+class DepthwiseConvolution {
+public:
+  DepthwiseConvolution(CpuKernel &kernel, Epilogue epilogue);
+  LaunchShape build();
 
-FailureOr<LaunchShape> cpu::buildDepthwise(CpuKernel &kernel) {
-  auto conv = cast<ConvOp>(kernel.root);
-  FailureOr<Epilogue> epilogue = Epilogue::analyze(kernel);
-  if (failed(epilogue))
-    return failure();
-  ConvolutionAxes axes(conv, kernel.arguments[cast<BlockArgument>(conv.getInput()).getArgNumber()],
-                       conv.getChannels());
-  const Access &input = axes.input;
-  Value filter = kernel.arguments[cast<BlockArgument>(conv.getFilter()).getArgNumber()].memref;
-  Type type = input.type.getElementType();
-  int64_t channels = conv.getChannels(), lanes = kernel.caps.lanes(type);
-  const ConvolutionAxis &last = axes.last();
-  // Sums, the taps of a row and one input vector.
-  int64_t most = std::clamp<int64_t>(kernel.caps.numRegisters - last.window - 2, 1, 14);
-  RowSplit split(last.output, most);
+private:
+  /// Emits the tiles of one line and one range of channels.
+  void emitLine(Value line, Value begin, Value end);
+  void emitTiles(DepthwiseCall call, const ConvolutionAxes::Line &line, Value row, Value begin,
+                 Value end);
+  void emitUnknownTiles(const DepthwiseCall &call, const ConvolutionAxes::Line &line,
+                        Value inputLine, Value begin, Value end);
+  WorkGrid makeGrid() const;
 
-  constexpr int64_t kChannelsPerPanel = 64;
-  double lineBytes = 4.0 * last.output * (last.stride + 1) * kChannelsPerPanel;
-  WorkGrid grid(axes.lines(), llvm::divideCeil(channels, kChannelsPerPanel),
-                estimateMicros(8.0 * last.output * axes.taps() * kChannelsPerPanel, lineBytes),
-                false);
-  uint64_t scratchSize = 0;
+  CpuKernel &kernel;
+  ConvOp conv;
+  Epilogue epilogue;
+  ConvolutionAxes axes;
+  const ConvolutionAxis &last;
+  Type type;
+  int64_t channels, lanes, elementBytes;
+  Value filter, zeros;
+  int64_t zerosSize = 0, tileSize = 0; ///< bytes of scratch memory
+};
+
+constexpr int64_t kChannelsPerPanel = 64;
+
+DepthwiseConvolution::DepthwiseConvolution(CpuKernel &kernel, Epilogue epilogue)
+    : kernel(kernel), conv(cast<ConvOp>(kernel.root)), epilogue(std::move(epilogue)),
+      axes(conv, kernel.arguments[cast<BlockArgument>(conv.getInput()).getArgNumber()],
+           conv.getChannels()),
+      last(axes.last()), type(axes.input.type.getElementType()), channels(conv.getChannels()),
+      lanes(kernel.caps.lanes(type)), elementBytes(type.getIntOrFloatBitWidth() / 8),
+      filter(kernel.arguments[cast<BlockArgument>(conv.getFilter()).getArgNumber()].memref) {}
+
+WorkGrid DepthwiseConvolution::makeGrid() const {
+  SymExpr lines = axes.lines(), panels = llvm::divideCeil(channels, kChannelsPerPanel);
+  std::optional<int64_t> constLines = lines.asConstant(), output = last.output.asConstant();
+  if (!constLines || !output) {
+    // Channels of a panel count as eight operations per tap.
+    SymExpr cells = lines * last.output * panels;
+    return WorkGrid(lines, panels,
+                    {cells * (8 * axes.taps() * kChannelsPerPanel),
+                     cells * (elementBytes * (last.stride + 1) * kChannelsPerPanel)},
+                    false);
+  }
+  double lineBytes = 4.0 * *output * (last.stride + 1) * kChannelsPerPanel;
+  return WorkGrid(*constLines, *panels.asConstant(),
+                  estimateMicros(8.0 * *output * axes.taps() * kChannelsPerPanel, lineBytes),
+                  false);
+}
+
+LaunchShape DepthwiseConvolution::build() {
+  if (!axes.hasConstantRows()) {
+    int64_t elements = llvm::alignTo(channels, lanes);
+    zerosSize = elements * elementBytes;
+    zeros = emitZeros(kernel, kernel.scratchView(0, type, elements), type, elements);
+  }
+  WorkGrid grid = makeGrid();
   emitUnits(kernel, grid, [&](IndexRange lines, IndexRange panels) {
     Value begin = mulIndex(kernel, panels.begin, kChannelsPerPanel);
     Value end = arith::MinUIOp::create(kernel.builder, kernel.loc,
                                        mulIndex(kernel, panels.end, kChannelsPerPanel),
                                        kernel.index(channels));
-    emitFor(kernel, lines, 1, [&](Value line) {
-      Address address(kernel.builder, kernel.loc);
-      ConvolutionAxes::Line at = axes.emitLine(kernel, line);
-      DepthwiseCall call;
-      call.window = last.window, call.stride = last.stride, call.dilation = last.dilation;
-      call.lanes = lanes, call.tailLanes = channels % lanes, call.type = type;
-      call.aColumn = address.constant(last.inputStride);
-      call.filterTap = address.constant(channels);
-      call.segments = at.segments;
-      Value channel = address.fromIndex(begin);
-      Value range = kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, end, begin);
-      call.vectors = address.fromIndex(divIndex(kernel, range, lanes));
-      if (call.tailLanes)
-        call.tails = address.fromIndex(arith::CeilDivUIOp::create(
-            kernel.builder, kernel.loc, remIndex(kernel, range, lanes), kernel.index(lanes)));
-      call.filter =
-          address.offset(address.ofMemref(filter), type, address.add(at.filterOffset, channel));
-      Value inputLine = address.offset(address.ofMemref(input.memref), type,
-                                       address.add(at.inputOffset, channel));
-
-      for (const ConvolutionRun &run : axes.runs(split)) {
-        call.rows = run.tileRows;
-        int64_t start = last.start(run.begin);
-        int64_t reach = (run.tileRows - 1) * last.stride + (last.window - 1) * last.dilation + 1;
-        call.low = std::max<int64_t>(-start, 0);
-        call.high = std::min(last.input - start, reach);
-        call.a = address.offset(inputLine, type, address.constant(start * last.inputStride));
-        Value row = kernel.index(run.begin);
-        int64_t rowDim = axes.rank() - 2;
-        if (epilogue->inRegisters) {
-          call.count = address.constant(run.count);
-          call.operands = epilogue->locate(kernel, at.outer, row, begin, rowDim);
-          emitDepthwise(kernel, &*epilogue, call);
-          continue;
-        }
-        // One tile at a time through scratch memory.
-        int64_t rowStride = llvm::alignTo(channels, lanes);
-        int64_t elements = run.tileRows * rowStride;
-        scratchSize = std::max<uint64_t>(scratchSize, elements * type.getIntOrFloatBitWidth() / 8);
-        Value memory = kernel.scratchView(0, type, elements);
-        emitFor(kernel, {kernel.index(0), kernel.index(run.count)}, 1, [&](Value tile) {
-          Address address(kernel.builder, kernel.loc);
-          DepthwiseCall one = call;
-          Value first = mulIndex(kernel, tile, run.tileRows);
-          one.count = address.constant(1);
-          one.a = address.offset(
-              call.a, type, address.mul(address.fromIndex(first), last.stride * last.inputStride));
-          one.operands.outputs = {address.ofMemref(memory)};
-          one.operands.outputRows = {address.constant(rowStride)};
-          emitDepthwise(kernel, nullptr, one);
-          RawTile raw{memory, run.tileRows, rowStride, lanes,
-                      begin,  end,          channels,  kernel.index(0)};
-          emitLoopEpilogue(kernel, raw, at.outer, addIndex(kernel, row, first), rowDim);
-        });
-      }
-    });
+    emitFor(kernel, lines, 1, [&](Value line) { emitLine(line, begin, end); });
   });
-  return LaunchShape{grid.units(), 1, scratchSize};
+  return LaunchShape{grid.units(), 1, static_cast<uint64_t>(zerosSize + tileSize)};
+}
+
+void DepthwiseConvolution::emitLine(Value index, Value begin, Value end) {
+  Address address(kernel.builder, kernel.loc);
+  ConvolutionAxes::Line line = axes.emitLine(kernel, index);
+  DepthwiseCall call;
+  call.window = last.window, call.stride = last.stride, call.dilation = last.dilation;
+  call.lanes = lanes, call.tailLanes = channels % lanes, call.type = type;
+  call.aColumn = address.size(kernel, last.inputStride);
+  call.filterTap = address.constant(channels);
+  call.segments = line.segments;
+  Value channel = address.fromIndex(begin);
+  Value range = subIndex(kernel, end, begin);
+  call.vectors = address.fromIndex(divIndex(kernel, range, lanes));
+  if (call.tailLanes)
+    call.tails = address.fromIndex(
+        divIndex(kernel, addIndex(kernel, remIndex(kernel, range, lanes), kernel.index(lanes - 1)),
+                 lanes));
+  call.filter =
+      address.offset(address.ofMemref(filter), type, address.add(line.filterOffset, channel));
+  Value inputLine = address.offset(address.ofMemref(axes.input.memref), type,
+                                   address.add(line.inputOffset, channel));
+  if (!axes.hasConstantRows())
+    return emitUnknownTiles(call, line, inputLine, begin, end);
+
+  // Sums, the taps of a row and one input vector.
+  int64_t most = std::clamp<int64_t>(kernel.caps.numRegisters - last.window - 2, 1, 14);
+  for (const ConvolutionRun &run : axes.runs(RowSplit(last.output, most))) {
+    call.rows = run.tileRows;
+    int64_t start = last.start(run.begin);
+    int64_t reach = (run.tileRows - 1) * last.stride + last.extent();
+    call.low = std::max<int64_t>(-start, 0);
+    call.high = std::min(*last.input.asConstant() - start, reach);
+    call.a = address.offset(inputLine, type, address.size(kernel, last.inputStride * start));
+    call.count = address.constant(run.count);
+    emitTiles(call, line, kernel.index(run.begin), begin, end);
+  }
+}
+
+/// Rows in tiles of 8, and of 4, 2 and 1 for the rest. Those that may have taps
+/// outside of the input find out as they run.
+void DepthwiseConvolution::emitUnknownTiles(const DepthwiseCall &call,
+                                            const ConvolutionAxes::Line &line, Value inputLine,
+                                            Value begin, Value end) {
+  Address address(kernel.builder, kernel.loc);
+  // A tile's sums beside the taps of a row and one input vector.
+  int64_t most = llvm::bit_floor<uint64_t>(
+      std::clamp<int64_t>(kernel.caps.numRegisters - last.window - 2, 1, 8));
+  auto emit = [&](int64_t rows, Value row, Value count, bool border) {
+    DepthwiseCall tiles = call;
+    tiles.rows = rows;
+    tiles.low = 0;
+    tiles.high = (rows - 1) * last.stride + last.extent();
+    Value start = address.add(address.mul(address.fromIndex(row), last.stride),
+                              address.constant(-last.padLow));
+    tiles.a = address.offset(inputLine, type, address.mul(start, call.aColumn));
+    tiles.count = address.fromIndex(count);
+    if (border) {
+      tiles.zeros = zeros;
+      tiles.inputBegin =
+          arith::SubIOp::create(kernel.builder, kernel.loc, address.constant(0), start);
+      tiles.inputEnd = arith::SubIOp::create(kernel.builder, kernel.loc,
+                                             address.size(kernel, last.input), start);
+    }
+    emitTiles(tiles, line, row, begin, end);
+  };
+
+  SymExpr tiles = SymExpr::floorDiv(last.output, most);
+  SymExpr low = last.borderLow(), high = last.borderHigh();
+  SymExpr lowTiles = SymExpr::min(ceilQuotient(low, most), tiles);
+  // Border positions behind the tiles are not theirs.
+  SymExpr rest = last.output - tiles * most;
+  SymExpr highTiles = SymExpr::min(
+      ceilQuotient(SymExpr::max(high - rest, 0), most), tiles - lowTiles);
+  auto emitRange = [&](const SymExpr &first, const SymExpr &end, bool border) {
+    emit(most, mulIndex(kernel, kernel.value(first), most), kernel.value(end - first), border);
+  };
+  if (low != SymExpr(0))
+    emitRange(0, lowTiles, true);
+  emitRange(low == SymExpr(0) ? SymExpr(0) : lowTiles,
+            high == SymExpr(0) ? tiles : tiles - highTiles, false);
+  if (high != SymExpr(0))
+    emitRange(tiles - highTiles, tiles, true);
+  SymExpr done = tiles * most;
+  for (int64_t rows = most / 2; rows > 0; rows /= 2) {
+    SymExpr count = SymExpr::floorDiv(last.output - done, rows);
+    emit(rows, kernel.value(done), kernel.value(count), !last.inside());
+    done += count * rows;
+  }
+}
+
+void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::Line &line,
+                                     Value row, Value begin, Value end) {
+  Address address(kernel.builder, kernel.loc);
+  int64_t rowDim = axes.rank() - 2;
+  if (epilogue.inRegisters) {
+    call.operands = epilogue.locate(kernel, line.outer, row, begin, rowDim);
+    return emitDepthwise(kernel, &epilogue, call);
+  }
+  // One tile at a time through scratch memory.
+  int64_t rowStride = llvm::alignTo(channels, lanes);
+  int64_t elements = call.rows * rowStride;
+  tileSize = std::max(tileSize, elements * elementBytes);
+  Value memory = kernel.scratchView(zerosSize, type, elements);
+  Value count = arith::IndexCastOp::create(kernel.builder, kernel.loc,
+                                           kernel.builder.getIndexType(), call.count);
+  emitFor(kernel, {kernel.index(0), count}, 1, [&](Value tile) {
+    Address address(kernel.builder, kernel.loc);
+    DepthwiseCall one = call;
+    Value first = mulIndex(kernel, tile, call.rows);
+    Value position = address.mul(address.fromIndex(first), last.stride);
+    one.count = address.constant(1);
+    one.a = address.offset(call.a, type, address.mul(position, call.aColumn));
+    if (call.zeros) {
+      one.inputBegin = arith::SubIOp::create(kernel.builder, kernel.loc, call.inputBegin, position);
+      one.inputEnd = arith::SubIOp::create(kernel.builder, kernel.loc, call.inputEnd, position);
+    }
+    one.operands.outputs = {address.ofMemref(memory)};
+    one.operands.outputRows = {address.constant(rowStride)};
+    emitDepthwise(kernel, nullptr, one);
+    RawTile raw{memory, kernel.index(call.rows), rowStride, lanes,
+                begin,  end,                     channels,  kernel.index(0)};
+    emitLoopEpilogue(kernel, raw, line.outer, addIndex(kernel, row, first), rowDim);
+  });
+}
+
+} // namespace
+
+FailureOr<LaunchShape> cpu::buildDepthwise(CpuKernel &kernel) {
+  FailureOr<Epilogue> epilogue = Epilogue::analyze(kernel);
+  if (failed(epilogue))
+    return failure();
+  return DepthwiseConvolution(kernel, *epilogue).build();
 }

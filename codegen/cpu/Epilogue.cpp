@@ -18,6 +18,11 @@ Value Address::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(), value);
 }
 
+Value Address::size(CpuKernel &kernel, const SymExpr &size) {
+  std::optional<int64_t> value = size.asConstant();
+  return value ? constant(*value) : fromIndex(kernel.value(builder, size));
+}
+
 Value Address::fromIndex(Value index) {
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
 }
@@ -57,33 +62,45 @@ Value cpu::addIndex(CpuKernel &kernel, Value lhs, Value rhs) {
   return kernel.builder.createOrFold<arith::AddIOp>(kernel.loc, lhs, rhs);
 }
 
-Value cpu::mulIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, lhs, kernel.index(rhs));
+Value cpu::subIndex(CpuKernel &kernel, Value lhs, Value rhs) {
+  return kernel.builder.createOrFold<arith::SubIOp>(kernel.loc, lhs, rhs);
 }
 
-Value cpu::divIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::DivUIOp>(kernel.loc, lhs, kernel.index(rhs));
+Value cpu::minIndex(CpuKernel &kernel, Value lhs, Value rhs) {
+  return kernel.builder.createOrFold<arith::MinSIOp>(kernel.loc, lhs, rhs);
 }
 
-Value cpu::remIndex(CpuKernel &kernel, Value lhs, int64_t rhs) {
-  return kernel.builder.createOrFold<arith::RemUIOp>(kernel.loc, lhs, kernel.index(rhs));
+Value cpu::maxIndex(CpuKernel &kernel, Value lhs, Value rhs) {
+  return kernel.builder.createOrFold<arith::MaxSIOp>(kernel.loc, lhs, rhs);
 }
 
-SmallVector<Value> cpu::delinearize(CpuKernel &kernel, Value linear, ArrayRef<int64_t> shape) {
-  SmallVector<Value> indices(shape.size());
-  for (int64_t i = static_cast<int64_t>(shape.size()) - 1; i > 0; --i) {
-    indices[i] = remIndex(kernel, linear, shape[i]);
-    linear = divIndex(kernel, linear, shape[i]);
+Value cpu::mulIndex(CpuKernel &kernel, Value lhs, const SymExpr &rhs) {
+  return kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, lhs, kernel.value(rhs));
+}
+
+Value cpu::divIndex(CpuKernel &kernel, Value lhs, const SymExpr &rhs) {
+  return kernel.builder.createOrFold<arith::DivUIOp>(kernel.loc, lhs, kernel.value(rhs));
+}
+
+Value cpu::remIndex(CpuKernel &kernel, Value lhs, const SymExpr &rhs) {
+  return kernel.builder.createOrFold<arith::RemUIOp>(kernel.loc, lhs, kernel.value(rhs));
+}
+
+SmallVector<Value> cpu::delinearize(CpuKernel &kernel, Value linear, ArrayRef<SymExpr> sizes) {
+  SmallVector<Value> indices(sizes.size());
+  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1; i > 0; --i) {
+    indices[i] = remIndex(kernel, linear, sizes[i]);
+    linear = divIndex(kernel, linear, sizes[i]);
   }
-  if (!shape.empty())
+  if (!sizes.empty())
     indices[0] = linear;
   return indices;
 }
 
-Value cpu::linearize(CpuKernel &kernel, ArrayRef<Value> indices, ArrayRef<int64_t> strides) {
+Value cpu::linearize(CpuKernel &kernel, ArrayRef<Value> indices, ArrayRef<SymExpr> strides) {
   Value sum = kernel.index(0);
   for (auto [index, stride] : llvm::zip(indices, strides))
-    if (stride != 0)
+    if (stride != SymExpr(0))
       sum = addIndex(kernel, sum, mulIndex(kernel, index, stride));
   return sum;
 }
@@ -125,21 +142,38 @@ static bool isCheap(Operation *op) {
 /// `value` as an argument of the kernel in memory, seen through broadcasts, with
 /// a stride per dimension of the root's result.
 static std::optional<Epilogue::Operand> operandInMemory(CpuKernel &kernel, Value value) {
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  SmallVector<int64_t> dims(shape.size());
+  Sizes sizes = sizesOf(value);
+  SmallVector<int64_t> dims(sizes.size());
   for (auto [i, dim] : llvm::enumerate(dims))
     dim = i;
-  // dims[i]: the dimension of the current value that result dimension i walks, or -1.
+  // dims[i]: the dimension of the current value that result dimension i walks, or -1;
+  // factors[i]: 0 where the run finds that it has one element.
+  Sizes factors(sizes.size(), 1);
   Value current = value;
-  while (auto broadcast = current.getDefiningOp<BroadcastOp>()) {
-    auto from = cast<RankedTensorType>(broadcast.getOperand().getType()).getShape();
-    auto to = cast<RankedTensorType>(broadcast.getType()).getShape();
+  while (true) {
+    if (auto sameTensor = current.getDefiningOp<lumen::CastOp>()) {
+      current = sameTensor.getOperand();
+      continue;
+    }
+    auto broadcast = current.getDefiningOp<BroadcastOp>();
+    if (!broadcast)
+      break;
+    Sizes from = sizesOf(broadcast.getOperand()), to = sizesOf(broadcast.getResult());
     SmallVector<int64_t> inverse(to.size(), -1);
-    for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
-      if (from[i] == to[dim])
-        inverse[dim] = i;
-    for (int64_t &dim : dims)
-      dim = dim < 0 ? -1 : inverse[dim];
+    Sizes evens(to.size(), 1);
+    for (auto [i, dim] : llvm::enumerate(broadcast.getDims())) {
+      if (isOne(from[i]) && !isOne(to[dim]))
+        continue;
+      inverse[dim] = i;
+      if (from[i] != to[dim])
+        evens[dim] = SymExpr::min(from[i] - 1, 1);
+    }
+    for (auto [dim, factor] : llvm::zip_equal(dims, factors)) {
+      if (dim < 0)
+        continue;
+      factor *= evens[dim];
+      dim = inverse[dim];
+    }
     current = broadcast.getOperand();
   }
   auto argument = dyn_cast<BlockArgument>(current);
@@ -148,7 +182,8 @@ static std::optional<Epilogue::Operand> operandInMemory(CpuKernel &kernel, Value
   const Access &access = kernel.arguments[argument.getArgNumber()];
   Epilogue::Operand operand{value, access.memref, {}};
   for (auto [i, dim] : llvm::enumerate(dims))
-    operand.strides.push_back(dim < 0 || shape[i] == 1 ? 0 : *access.strides[dim].asConstant());
+    operand.strides.push_back(dim < 0 || isOne(sizes[i]) ? SymExpr(0)
+                                                         : access.strides[dim] * factors[i]);
   return operand;
 }
 
@@ -156,8 +191,17 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
   Epilogue epilogue;
   Value root = kernel.root->getResult(0);
   auto type = cast<RankedTensorType>(root.getType());
+  epilogue.sizes = sizesOf(type);
+  // The shape of the root, and what casts call it.
+  SmallVector<Type> types{type};
+  auto hasShape = [&](Value value) {
+    return llvm::any_of(types, [sizes = sizesOf(value)](Type type) {
+      return sizes == sizesOf(cast<RankedTensorType>(type));
+    });
+  };
 
   llvm::DenseMap<Value, unsigned> dependents{{root, 0}};
+  unsigned numDependents = 1;
   bool light = true;
   std::string key;
   llvm::raw_string_ostream stream(key);
@@ -178,11 +222,9 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     auto operand = operandInMemory(kernel, value);
     if (!operand ||
         cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType() ||
-        operand->strides.back() < 0 || operand->strides.back() > 1)
+        (operand->strides.back() != SymExpr(0) && operand->strides.back() != SymExpr(1)))
       return false;
-    bool rowwise = llvm::any_of(ArrayRef(operand->strides).drop_back(),
-                                [](int64_t stride) { return stride != 0; });
-    stream << " in" << epilogue.inputs.size() << (rowwise ? "r" : "")
+    stream << " in" << epilogue.inputs.size() << (operand->rowwise() ? "r" : "")
            << (operand->columnwise() ? "c" : "");
     epilogue.inputs.push_back(*operand);
     return true;
@@ -193,9 +235,13 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     if (&op == kernel.root ||
         llvm::none_of(op.getOperands(), [&](Value operand) { return dependents.count(operand); }))
       continue;
-    bool elementwise =
-        cast<LumenOpInterface>(op).getFamily() == Family::Elementwise && !isa<BroadcastOp>(op) &&
-        cast<RankedTensorType>(op.getResult(0).getType()).getShape() == type.getShape();
+    if (isa<lumen::CastOp>(op)) {
+      types.push_back(op.getResult(0).getType());
+      dependents.try_emplace(op.getResult(0), dependents.lookup(op.getOperand(0)));
+      continue;
+    }
+    bool elementwise = cast<LumenOpInterface>(op).getFamily() == Family::Elementwise &&
+                       !isa<BroadcastOp>(op) && hasShape(op.getResult(0));
     if (!elementwise)
       return op.emitError("uses the result of ")
              << kernel.root->getName() << " at another position than its own";
@@ -208,17 +254,17 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
         light &= addOperand(operand);
       stream << ";";
     }
-    dependents.try_emplace(op.getResult(0), dependents.size());
+    dependents.try_emplace(op.getResult(0), numDependents++);
   }
   for (auto [i, access] : llvm::enumerate(kernel.results)) {
     Value value = kernel.yielded(i);
-    if (cast<RankedTensorType>(value.getType()).getShape() != type.getShape())
+    if (!hasShape(value))
       return kernel.op.emitError("yields a value whose shape is not that of its root");
     light &= dependents.count(value) && access.type.getElementType() == type.getElementType() &&
              (access.strides.back() == SymExpr(1) || type.getShape().back() == 1);
     if (!light)
       continue;
-    Operand output{value, access.memref, *asConstants(access.strides)};
+    Operand output{value, access.memref, access.strides};
     output.strides.back() = 1;
     epilogue.outputs.push_back(output);
     stream << " out %" << dependents[value];
@@ -235,23 +281,27 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
 
 bool Epilogue::collapses(int64_t rowDim) const {
   return llvm::all_of(llvm::concat<const Operand>(inputs, outputs), [&](const Operand &operand) {
-    auto shape = cast<RankedTensorType>(operand.value.getType()).getShape();
-    return collapsedStride(shape, operand.strides, rowDim, shape.size() - 1).has_value();
+    return collapsedStride(sizes, operand.strides, rowDim, sizes.size() - 1).has_value();
   });
 }
 
-std::optional<int64_t> cpu::collapsedStride(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+bool Epilogue::Operand::rowwise() const {
+  return llvm::any_of(ArrayRef(strides).drop_back(),
+                      [](const SymExpr &stride) { return stride != SymExpr(0); });
+}
+
+std::optional<SymExpr> cpu::collapsedStride(ArrayRef<SymExpr> sizes, ArrayRef<SymExpr> strides,
                                             int64_t begin, int64_t end) {
-  std::optional<int64_t> stride;
-  int64_t size = 1;
+  std::optional<SymExpr> stride;
+  SymExpr size = 1;
   for (int64_t i = end - 1; i >= begin; --i) {
-    if (shape[i] == 1)
+    if (isOne(sizes[i]))
       continue;
     if (!stride)
       stride = strides[i];
     else if (strides[i] != *stride * size)
       return std::nullopt;
-    size *= shape[i];
+    size *= sizes[i];
   }
   return stride.value_or(0);
 }
@@ -263,14 +313,13 @@ TileOperands Epilogue::locate(CpuKernel &kernel, ArrayRef<Value> outer, Value ro
   TileOperands located;
   auto add = [&](const Operand &operand, SmallVectorImpl<Value> &pointers,
                  SmallVectorImpl<Value> &rows) {
-    int64_t rowStride =
-        *collapsedStride(type.getShape(), operand.strides, rowDim, type.getRank() - 1);
+    SymExpr rowStride = *collapsedStride(sizes, operand.strides, rowDim, sizes.size() - 1);
     Value offset = linearize(kernel, outer, ArrayRef(operand.strides).take_front(rowDim));
     offset = addIndex(kernel, offset, mulIndex(kernel, row, rowStride));
     offset = addIndex(kernel, offset, mulIndex(kernel, column, operand.strides.back()));
     pointers.push_back(address.offset(address.ofMemref(operand.memref), type.getElementType(),
                                       address.fromIndex(offset)));
-    rows.push_back(address.constant(rowStride));
+    rows.push_back(address.size(kernel, rowStride));
   };
   for (const Operand &operand : inputs)
     add(operand, located.inputs, located.inputRows);
@@ -342,8 +391,7 @@ void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBu
   for (j = 0; j < tile.vectors; ++j) {
     i = 0;
     for (auto [n, input] : llvm::enumerate(columnInputs))
-      if (llvm::all_of(ArrayRef(epilogue->inputs[n].strides).drop_back(),
-                       [](int64_t stride) { return stride == 0; }))
+      if (!epilogue->inputs[n].rowwise())
         input = loadInput(n);
     for (i = 0; i < tile.rows; ++i) {
       if (!epilogue) {
@@ -366,11 +414,12 @@ void cpu::emitLoopEpilogue(CpuKernel &kernel, const RawTile &tile, ArrayRef<Valu
   Value root = kernel.root->getResult(0);
   auto type = cast<RankedTensorType>(root.getType());
   int64_t rank = type.getRank();
-  emitFor(kernel, {kernel.index(0), kernel.index(tile.rows)}, 1, [&](Value inTile) {
+  Sizes sizes = sizesOf(type);
+  emitFor(kernel, {kernel.index(0), tile.rows}, 1, [&](Value inTile) {
     Position where;
     where.indices.assign(outer.begin(), outer.end());
     where.indices.append(delinearize(kernel, addIndex(kernel, row, inTile),
-                                     type.getShape().slice(rowDim, rank - 1 - rowDim)));
+                                     ArrayRef(sizes).slice(rowDim, rank - 1 - rowDim)));
     where.indices.push_back(Value());
     Value start = mulIndex(kernel, inTile, tile.rowStride);
     auto body = [&](OpBuilder &builder, Value column, int64_t lanes, Value mask) {
@@ -391,6 +440,14 @@ void cpu::emitLoopEpilogue(CpuKernel &kernel, const RawTile &tile, ArrayRef<Valu
                                    [raw](OpBuilder &, Location, const Position &) { return raw; });
       storeResults(kernel, kernel.expression, builder, where);
     };
-    emitVectorLoop(kernel, kernel.builder, tile.begin, tile.end, tile.size, tile.lanes, body);
+    if (tile.size > 0)
+      return emitVectorLoop(kernel, kernel.builder, tile.begin, tile.end, tile.size, tile.lanes,
+                            body);
+    if (kernel.caps.maskedOps)
+      return body(kernel.builder, tile.begin, tile.lanes,
+                  makeMask(kernel.builder, kernel.loc, subIndex(kernel, tile.end, tile.begin),
+                           tile.lanes));
+    emitFor(kernel, {tile.begin, tile.end}, 1,
+            [&](Value column) { body(kernel.builder, column, 1, Value()); });
   });
 }

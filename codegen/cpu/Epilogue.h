@@ -18,6 +18,7 @@ class Address {
 public:
   Address(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
   mlir::Value constant(int64_t value);
+  mlir::Value size(CpuKernel &kernel, const SymExpr &size);
   mlir::Value fromIndex(mlir::Value index);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
@@ -62,8 +63,10 @@ public:
   struct Operand {
     mlir::Value value;
     mlir::Value memref;
-    llvm::SmallVector<int64_t> strides; ///< per dimension of the root's result
-    bool columnwise() const { return strides.back() == 1; }
+    Sizes strides; ///< per dimension of the root's result
+    bool columnwise() const { return strides.back() == SymExpr(1); }
+    /// Whether rows of the result have elements of their own.
+    bool rowwise() const;
   };
 
   /// Rows of a tile run along dimensions [rowDim, rank - 1) of the root's result.
@@ -80,6 +83,7 @@ public:
                       mlir::Value column, int64_t rowDim) const;
 
   bool inRegisters = false;
+  Sizes sizes; ///< of the root's result
   llvm::SmallVector<Operand> inputs, outputs;
   std::string key; ///< the structure of a light tail, "raw" for none
 };
@@ -94,11 +98,13 @@ void emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, mlir::OpB
 /// Rows of the root's result in scratch memory.
 struct RawTile {
   mlir::Value memref;
-  int64_t rows;
+  mlir::Value rows;
   int64_t rowStride; ///< elements
   int64_t lanes;
   mlir::Value begin, end;  ///< columns, counted within `size`
-  int64_t size;            ///< columns at most; `end - begin` is whole vectors otherwise
+  /// Columns at most; `end - begin` is whole vectors otherwise. 0: one vector, of
+  /// which the run knows how much counts.
+  int64_t size;
   mlir::Value firstColumn; ///< column of the root's result where `begin` counts from
 };
 
@@ -109,15 +115,18 @@ void emitLoopEpilogue(CpuKernel &kernel, const RawTile &tile, llvm::ArrayRef<mli
 
 /// Index arithmetic, folded where constant.
 mlir::Value addIndex(CpuKernel &kernel, mlir::Value lhs, mlir::Value rhs);
-mlir::Value mulIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
-mlir::Value divIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
-mlir::Value remIndex(CpuKernel &kernel, mlir::Value lhs, int64_t rhs);
+mlir::Value subIndex(CpuKernel &kernel, mlir::Value lhs, mlir::Value rhs);
+mlir::Value minIndex(CpuKernel &kernel, mlir::Value lhs, mlir::Value rhs);
+mlir::Value maxIndex(CpuKernel &kernel, mlir::Value lhs, mlir::Value rhs);
+mlir::Value mulIndex(CpuKernel &kernel, mlir::Value lhs, const SymExpr &rhs);
+mlir::Value divIndex(CpuKernel &kernel, mlir::Value lhs, const SymExpr &rhs);
+mlir::Value remIndex(CpuKernel &kernel, mlir::Value lhs, const SymExpr &rhs);
 /// The indices of element `linear` of `shape`.
 llvm::SmallVector<mlir::Value> delinearize(CpuKernel &kernel, mlir::Value linear,
-                                           llvm::ArrayRef<int64_t> shape);
+                                           llvm::ArrayRef<SymExpr> sizes);
 /// sum(indices * strides).
 mlir::Value linearize(CpuKernel &kernel, llvm::ArrayRef<mlir::Value> indices,
-                      llvm::ArrayRef<int64_t> strides);
+                      llvm::ArrayRef<SymExpr> strides);
 
 /// A range of values of index type.
 struct IndexRange {
@@ -128,10 +137,10 @@ struct IndexRange {
 void emitFor(CpuKernel &kernel, IndexRange range, int64_t step,
              llvm::function_ref<void(mlir::Value)> body);
 
-/// The stride of dimensions [begin, end) of `shape` taken as one, or nothing
+/// The stride of dimensions [begin, end) of `sizes` taken as one, or nothing
 /// when there is none. Dimensions of one element fit any stride.
-std::optional<int64_t> collapsedStride(llvm::ArrayRef<int64_t> shape,
-                                       llvm::ArrayRef<int64_t> strides, int64_t begin, int64_t end);
+std::optional<SymExpr> collapsedStride(llvm::ArrayRef<SymExpr> sizes,
+                                       llvm::ArrayRef<SymExpr> strides, int64_t begin, int64_t end);
 
 } // namespace lumen::cpu
 

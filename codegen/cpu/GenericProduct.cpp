@@ -56,18 +56,24 @@ public:
   }
 
   /// Vectors of `columns` columns, the last one masked where it is not whole.
-  void emitColumns(int64_t columns, llvm::function_ref<void(Value first, Value mask)> body) {
-    int64_t whole = columns / lanes * lanes;
-    if (whole > 0)
-      emitFor(kernel, {kernel.index(0), kernel.index(whole)}, lanes,
+  void emitColumns(const SymExpr &columns,
+                   llvm::function_ref<void(Value first, Value mask)> body) {
+    SymExpr whole = SymExpr::floorDiv(columns, lanes) * lanes, rest = columns - whole;
+    if (whole != SymExpr(0))
+      emitFor(kernel, {kernel.index(0), kernel.value(whole)}, lanes,
               [&](Value first) { body(first, Value()); });
-    if (whole < columns)
-      body(kernel.index(whole), makeMask(builder, loc, kernel.index(columns - whole), lanes));
+    auto emitRest = [&](Value first) {
+      body(first, makeMask(builder, loc, kernel.value(rest), lanes));
+    };
+    if (!rest.asConstant())
+      emitFor(kernel, {kernel.value(whole), kernel.value(columns)}, lanes, emitRest);
+    else if (rest != SymExpr(0))
+      emitRest(kernel.value(whole));
   }
 
   /// A loop that carries the sum.
-  Value emitSum(int64_t count, Value sum, llvm::function_ref<Value(Value, Value)> body) {
-    auto loop = scf::ForOp::create(builder, loc, kernel.index(0), kernel.index(count),
+  Value emitSum(const SymExpr &count, Value sum, llvm::function_ref<Value(Value, Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, kernel.index(0), kernel.value(count),
                                    kernel.index(1), ValueRange{sum});
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -95,16 +101,18 @@ private:
 };
 
 /// Rows are the elements of all dimensions but the last.
-LaunchShape emitResultRows(CpuKernel &kernel, double flopsPerRow,
-                     llvm::function_ref<void(ArrayRef<Value> indices)> body) {
-  auto shape = cast<RankedTensorType>(kernel.root->getResult(0).getType()).getShape();
-  int64_t rows = 1;
-  for (int64_t size : shape.drop_back())
-    rows *= size;
-  WorkGrid grid(rows, 1, estimateMicros(flopsPerRow * 10, 0), false);
+LaunchShape emitResultRows(CpuKernel &kernel, const SymExpr &flopsPerRow,
+                           llvm::function_ref<void(ArrayRef<Value> indices)> body) {
+  Sizes sizes = sizesOf(kernel.root->getResult(0));
+  sizes.pop_back();
+  SymExpr rows = product(sizes);
+  std::optional<int64_t> constRows = rows.asConstant(), constFlops = flopsPerRow.asConstant();
+  // Slower than what the estimate is made for.
+  WorkGrid grid = constRows && constFlops
+                      ? WorkGrid(*constRows, 1, estimateMicros(*constFlops * 10.0, 0), false)
+                      : WorkGrid(rows, 1, {rows * flopsPerRow * 10, 0}, false);
   emitUnits(kernel, grid, [&](IndexRange range, IndexRange) {
-    emitFor(kernel, range, 1,
-            [&](Value row) { body(delinearize(kernel, row, shape.drop_back())); });
+    emitFor(kernel, range, 1, [&](Value row) { body(delinearize(kernel, row, sizes)); });
   });
   return {grid.units(), 1, 0};
 }
@@ -113,13 +121,12 @@ LaunchShape emitResultRows(CpuKernel &kernel, double flopsPerRow,
 
 FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
   auto contract = cast<ContractOp>(kernel.root);
-  auto shape = cast<RankedTensorType>(contract.getType()).getShape();
-  auto lhsType = cast<RankedTensorType>(contract.getLhs().getType());
+  Sizes sizes = sizesOf(contract.getResult()), lhsSizes = sizesOf(contract.getLhs());
   int64_t rhsRank = cast<RankedTensorType>(contract.getRhs().getType()).getRank();
-  int64_t depth = lhsType.getShape()[lhsType.getRank() - (contract.getTransposeLhs() ? 2 : 1)];
+  SymExpr depth = lhsSizes[lhsSizes.size() - (contract.getTransposeLhs() ? 2 : 1)];
   VectorProduct product(kernel);
-  return emitResultRows(kernel, 2.0 * depth * shape.back(), [&](ArrayRef<Value> row) {
-    product.emitColumns(shape.back(), [&](Value column, Value mask) {
+  return emitResultRows(kernel, depth * sizes.back() * 2, [&](ArrayRef<Value> row) {
+    product.emitColumns(sizes.back(), [&](Value column, Value mask) {
       Value sum = product.emitSum(depth, product.zero(), [&](Value k, Value sum) {
         Position lhs, rhs;
         lhs.indices.assign(row.begin(), row.end());
@@ -149,7 +156,7 @@ FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
       Position where;
       where.indices.assign(row.begin(), row.end());
       where.indices.push_back(column);
-      where.vectorDim = shape.size() - 1;
+      where.vectorDim = sizes.size() - 1;
       where.lanes = product.lanes;
       where.mask = mask;
       product.store(sum, where);
@@ -159,10 +166,10 @@ FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
 
 FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
   auto conv = cast<ConvOp>(kernel.root);
-  auto shape = cast<RankedTensorType>(conv.getType()).getShape();
-  auto inputShape = cast<RankedTensorType>(conv.getInput().getType()).getShape();
+  Sizes sizes = sizesOf(conv.getResult()), inputSizes = sizesOf(conv.getInput());
   int64_t groups = conv.getGroups(), rank = conv.getWindow().size();
-  int64_t channels = conv.getChannels() / groups, columns = shape.back() / groups;
+  SymExpr channels = SymExpr::floorDiv(inputSizes.back(), groups),
+          columns = SymExpr::floorDiv(sizes.back(), groups);
   int64_t taps = 1;
   for (int64_t size : conv.getWindow())
     taps *= size;
@@ -212,7 +219,7 @@ FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
                               mulIndex(kernel, k, conv.getDilations()[axis])),
                      kernel.index(-conv.getPadLow()[axis]));
         Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position,
-                                             kernel.index(inputShape[axis + 1]));
+                                             kernel.value(inputSizes[axis + 1]));
         auto branch = scf::IfOp::create(builder, loc, TypeRange(ValueRange(sum)), inside,
                                         /*withElseRegion=*/true);
         OpBuilder::InsertionGuard guard(builder);
@@ -230,12 +237,12 @@ FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
     Position where;
     where.indices.assign(row.begin(), row.end());
     where.indices.push_back(outColumn);
-    where.vectorDim = shape.size() - 1;
+    where.vectorDim = sizes.size() - 1;
     where.lanes = product.lanes;
     where.mask = mask;
     product.store(emitAxis(0, product.zero()), where);
   };
-  return emitResultRows(kernel, 2.0 * taps * channels * shape.back(), [&](ArrayRef<Value> row) {
+  return emitResultRows(kernel, channels * sizes.back() * (2 * taps), [&](ArrayRef<Value> row) {
     emitFor(kernel, {kernel.index(0), kernel.index(groups)}, 1, [&](Value group) {
       product.emitColumns(columns,
                           [&](Value column, Value mask) { emitGroup(row, group, column, mask); });

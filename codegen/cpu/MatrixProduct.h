@@ -10,15 +10,17 @@ namespace lumen::cpu {
 /// dimensions of the root's result, all but the last: contractions, and
 /// convolutions with a window of one element.
 struct MatrixProduct {
-  mlir::Value lhs;                       ///< memref of A
-  llvm::SmallVector<int64_t> lhsStrides; ///< per dimension of the result but the last
-  int64_t depth = 0;
+  mlir::Value lhs;  ///< memref of A
+  Sizes lhsStrides; ///< per dimension of the result but the last
+  SymExpr depth = 0;
   int64_t groups = 1;     ///< of channels
   int64_t lhsOfGroup = 0; ///< elements between the rows of A of two groups
   int64_t batchDims = 0;  ///< leading dimensions for which B differs
   mlir::Value packed;     ///< memref of packed panels; null: see `rhs`
   mlir::Value rhs;        ///< a value of the kernel's body, packed as the kernel runs
   bool transposeRhs = false;
+  /// Set where the rows of B are contiguous in memory and may be read in place.
+  const Access *rhsMemory = nullptr;
 };
 
 mlir::FailureOr<LaunchShape> buildMatrixProduct(CpuKernel &kernel, const MatrixProduct &product);

@@ -11,7 +11,8 @@ using namespace lumen::cpu;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t columns) {
+Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t columns,
+                     int64_t maxRows) {
   int64_t lanes = std::min(caps.lanes(type), kPanelColumns);
   int64_t needed = llvm::divideCeil(columns, lanes);
   Tile best{1, 1, lanes};
@@ -28,8 +29,9 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
                        : (caps.numRegisters - vectors - 1) / vectors;
     if (most < 1)
       continue;
-    most = std::min(most, kMaxTileRows);
-    RowSplit split(rows, most);
+    most = std::min(most, maxRows);
+    int64_t blocks = llvm::divideCeil(rows, most);
+    int64_t blockRows = rows / blocks, larger = rows % blocks;
     // Two fused multiply-adds and two loads a cycle; a multiply-add takes four
     // cycles; B comes from the second cache level at 32 bytes a cycle. Of tiles
     // that are equal in this, the one with the fewest loads is the best.
@@ -39,14 +41,41 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
              0.05 * (r + vectors);
     };
     double cost =
-        llvm::divideCeil(needed, vectors) * (split.larger * cycles(split.rows + 1) +
-                                             (split.blocks - split.larger) * cycles(split.rows));
+        llvm::divideCeil(needed, vectors) *
+        (larger * cycles(blockRows + 1) + (blocks - larger) * cycles(blockRows));
     if (cost < bestCost * 0.999) {
       bestCost = cost;
-      best = {split.rows + (split.larger > 0), vectors, lanes};
+      best = {blockRows + (larger > 0), vectors, lanes};
     }
   }
   return best;
+}
+
+/// Tiles of every height up to this one are made where rows are unknown.
+static constexpr int64_t kMaxUnknownRows = 14;
+
+Tile cpu::chooseTileUpTo(const Capabilities &caps, Type type, int64_t rows, int64_t columns) {
+  return chooseTile(caps, type, rows, columns, kMaxUnknownRows);
+}
+
+SmallVector<TileChoice> cpu::chooseTiles(const Capabilities &caps, Type type, int64_t columns) {
+  Tile many = chooseTileUpTo(caps, type, kManyRows, columns);
+  SmallVector<TileChoice> choices;
+  for (int64_t rows = 1; rows < many.rows; ++rows) {
+    Tile tile = chooseTileUpTo(caps, type, rows, columns);
+    if (tile.vectors <= many.vectors)
+      break;
+    if (choices.empty() || choices.back().tile.vectors != tile.vectors)
+      choices.push_back({rows, tile});
+    choices.back().rows = rows;
+    choices.back().tile.rows = std::max(choices.back().tile.rows, tile.rows);
+  }
+  choices.push_back({kManyRows, many});
+  return choices;
+}
+
+SymExpr cpu::ceilQuotient(const SymExpr &a, const SymExpr &b) {
+  return SymExpr::floorDiv(a + b - 1, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,7 +98,7 @@ public:
     auto next = block.args_begin();
     auto take = [&](Value present) { return present ? Value(*next++) : Value(); };
     count = take(call.count), a = take(call.a), aRow = take(call.aRow), b = take(call.b);
-    depth = take(call.depth);
+    bRow = take(call.bRow), depth = take(call.depth), tail = take(call.tail);
     for (const TileCall::Segment &segment : call.segments)
       segments.push_back({take(segment.count), take(segment.a), take(segment.b)});
     zeros = take(call.zeros), position = take(call.position);
@@ -83,7 +112,12 @@ public:
   /// The values of a call, in the order in which the constructor takes them.
   static SmallVector<Value> arguments(const TileCall &call) {
     SmallVector<Value> values;
-    values.append({call.count, call.a, call.aRow, call.b, call.depth});
+    values.append({call.count, call.a, call.aRow, call.b});
+    if (call.bRow)
+      values.push_back(call.bRow);
+    values.push_back(call.depth);
+    if (call.tail)
+      values.push_back(call.tail);
     for (const TileCall::Segment &segment : call.segments)
       values.append({segment.count, segment.a, segment.b});
     if (call.zeros)
@@ -102,6 +136,10 @@ public:
     if (call.tailLanes) {
       mask = makeMask(builder, loc, arith::ConstantIndexOp::create(builder, loc, call.tailLanes),
                       tile.lanes);
+    } else if (tail) {
+      mask = makeMask(
+          builder, loc,
+          arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tail), tile.lanes);
     }
     for (int64_t i = 0; i < tile.rows; ++i)
       rowOffsets.push_back(address.mul(aRow, i));
@@ -181,17 +219,19 @@ private:
   /// The innermost loop: one element of each row by one row of the panel.
   Values emitDepth(ArrayRef<Value> rows, Value bStart, Values accumulators) {
     return emitLoop(depth, accumulators, [&](Value k, Values accumulators) {
-      Value bRow = address.offset(bStart, type, address.mul(k, kPanelColumns));
+      Value at = address.offset(bStart, type,
+                                bRow ? address.mul(k, bRow) : address.mul(k, kPanelColumns));
       Values bVectors;
       for (int64_t j = 0; j < tile.vectors; ++j)
-        bVectors.push_back(load(vectorType, address.offset(bRow, type, j * tile.lanes)));
+        bVectors.push_back(loadColumns(address.offset(at, type, j * tile.lanes),
+                                       bRow && j == tile.vectors - 1 ? mask : Value()));
       // A tile narrower than its panel jumps from row to row of it, which the
       // processor's own prefetching gives up at the end of every page.
-      if (tile.columns() < kPanelColumns)
+      if (tile.columns() < kPanelColumns && !bRow)
         for (int64_t bytes = 0; bytes < tile.columns() * elementBytes(); bytes += 64)
           LLVM::Prefetch::create(
               builder, loc,
-              address.offset(bRow, type, kPrefetchRows * kPanelColumns + bytes / elementBytes()),
+              address.offset(at, type, kPrefetchRows * kPanelColumns + bytes / elementBytes()),
               /*rw=*/0, /*hint=*/3, /*cache=*/1);
       for (int64_t i = 0; i < tile.rows; ++i) {
         Value element = load(type, address.offset(rows[i], type, k));
@@ -203,6 +243,14 @@ private:
       }
       return accumulators;
     });
+  }
+
+  Value loadColumns(Value pointer, Value mask) {
+    if (!mask)
+      return load(vectorType, pointer);
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    return LLVM::MaskedLoadOp::create(builder, loc, vectorType, pointer, mask, none,
+                                      builder.getI32IntegerAttr(elementBytes()), UnitAttr());
   }
 
   Value load(Type type, Value pointer) {
@@ -220,7 +268,7 @@ private:
   VectorType vectorType;
   Address address;
   Value zero, one, mask;
-  Value count, a, aRow, b, depth;
+  Value count, a, aRow, b, bRow, depth, tail;
   SmallVector<TileCall::Segment> segments;
   Value zeros, position, positionRow, positionStep, positionEnd;
   Value sums;
@@ -228,21 +276,75 @@ private:
   Values rowOffsets;
 };
 
-} // namespace
-
-void cpu::emitTiles(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call) {
+/// What tells micro-kernels apart.
+std::string nameOf(const Epilogue *epilogue, const TileCall &call) {
   std::string name =
-      llvm::formatv("tile_{0}_{1}x{2}x{3}_{4}{5}{6}_{7}", call.type, call.tile.rows,
-                    call.tile.vectors, call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
-                    call.sums ? "a" : "", epilogue ? epilogue->key : "raw");
+      llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}_{9}", call.type, call.rows ? "upto" : "",
+                    call.tile.rows, call.tile.vectors, call.tile.lanes, call.segments.size(),
+                    call.zeros ? "b" : "", call.sums ? "a" : "", call.bRow ? "r" : "",
+                    epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);
+  if (call.tail)
+    name += "_tail";
+  return name;
+}
+
+func::FuncOp makeTileFunction(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call) {
   SmallVector<Value> arguments = TileBuilder::arguments(call);
-  auto function = kernel.sharedFunction(
-      name, kernel.builder.getFunctionType(TypeRange(ValueRange(arguments)), {}),
+  SmallVector<Type> types(TypeRange{ValueRange(arguments)});
+  if (!call.rows)
+    return kernel.sharedFunction(nameOf(epilogue, call), kernel.builder.getFunctionType(types, {}),
+                                 [&](OpBuilder &builder, Block &block) {
+                                   TileBuilder(kernel, epilogue, call, builder, block).build();
+                                   func::ReturnOp::create(builder, builder.getUnknownLoc());
+                                 });
+  // A function that calls the one for so many rows.
+  types.push_back(call.rows.getType());
+  return kernel.sharedFunction(
+      nameOf(epilogue, call), kernel.builder.getFunctionType(types, {}),
       [&](OpBuilder &builder, Block &block) {
-        TileBuilder(kernel, epilogue, call, builder, block).build();
-        func::ReturnOp::create(builder, builder.getUnknownLoc());
+        Location loc = builder.getUnknownLoc();
+        Value rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                                block.getArguments().back());
+        SmallVector<int64_t> cases(call.tile.rows);
+        std::iota(cases.begin(), cases.end(), 1);
+        auto choice =
+            scf::IndexSwitchOp::create(builder, loc, TypeRange(), rows, cases, cases.size());
+        for (auto [count, region] : llvm::zip_equal(cases, choice.getCaseRegions())) {
+          TileCall one = call;
+          one.rows = Value();
+          one.tile.rows = count;
+          auto function = makeTileFunction(kernel, epilogue, one);
+          OpBuilder inner = OpBuilder::atBlockBegin(&region.emplaceBlock());
+          func::CallOp::create(inner, loc, function,
+                               ValueRange(block.getArguments().drop_back()));
+          scf::YieldOp::create(inner, loc);
+        }
+        OpBuilder inner = OpBuilder::atBlockBegin(&choice.getDefaultRegion().emplaceBlock());
+        scf::YieldOp::create(inner, loc);
+        func::ReturnOp::create(builder, loc);
       });
+}
+
+} // namespace
+
+Value cpu::emitZeros(CpuKernel &kernel, Value memory, Type type, int64_t elements) {
+  Value zero =
+      arith::ConstantOp::create(kernel.builder, kernel.loc, kernel.builder.getZeroAttr(type));
+  emitFor(kernel, {kernel.index(0), kernel.index(elements)}, 1, [&](Value i) {
+    memref::StoreOp::create(kernel.builder, kernel.loc, zero, memory, ValueRange{i});
+  });
+  return Address(kernel.builder, kernel.loc).ofMemref(memory);
+}
+
+void cpu::emitTiles(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call) {
+  TileCall made = call;
+  if (call.tile.rows == 1)
+    made.rows = Value();
+  auto function = makeTileFunction(kernel, epilogue, made);
+  SmallVector<Value> arguments = TileBuilder::arguments(made);
+  if (made.rows)
+    arguments.push_back(made.rows);
   func::CallOp::create(kernel.builder, kernel.loc, function, arguments);
 }

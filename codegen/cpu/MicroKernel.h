@@ -21,25 +21,52 @@ inline constexpr int64_t kMaxTileRows = 28;
 
 /// The tile that covers `rows` x `columns` (at most a panel) in the fewest cycles
 /// of this level's registers, load ports and caches.
-Tile chooseTile(const Capabilities &caps, mlir::Type type, int64_t rows, int64_t columns);
+Tile chooseTile(const Capabilities &caps, mlir::Type type, int64_t rows, int64_t columns,
+                int64_t maxRows = kMaxTileRows);
+
+/// The tile for up to `rows` rows, `kManyRows` for any number of them.
+struct TileChoice {
+  int64_t rows;
+  Tile tile;
+};
+inline constexpr int64_t kManyRows = 1 << 16;
+
+/// The tiles for a number of rows that only the run knows, fewest rows first. Few
+/// rows want wider tiles than many.
+llvm::SmallVector<TileChoice> chooseTiles(const Capabilities &caps, mlir::Type type,
+                                          int64_t columns);
+
+/// The tile for up to `rows` rows, of which only the run knows how many.
+Tile chooseTileUpTo(const Capabilities &caps, mlir::Type type, int64_t rows, int64_t columns);
+
+/// ceil(a / b) of sizes, of which b is positive or does not matter.
+SymExpr ceilQuotient(const SymExpr &a, const SymExpr &b);
 
 /// `total` rows in blocks of nearly equal size: the first `larger` blocks have
 /// `rows + 1` rows, the others `rows`, so that no block is a poor remainder.
 struct RowSplit {
-  RowSplit(int64_t total, int64_t most)
-      : blocks(llvm::divideCeil(total, most)), rows(total / blocks), larger(total % blocks) {}
-  int64_t blocks, rows, larger;
+  RowSplit(const SymExpr &total, int64_t most)
+      : blocks(ceilQuotient(total, most)),
+        rows(SymExpr::floorDiv(total, SymExpr::max(blocks, 1))), larger(total - blocks * rows) {}
+  SymExpr blocks, rows, larger;
 };
 
 /// One call of a micro-kernel: `count` tiles, one below the other. All values
 /// are i64 or pointers, strides in elements.
 struct TileCall {
   Tile tile;
+  /// Null, or how many rows each tile has where only the run knows: 1..tile.rows.
+  mlir::Value rows;
   int64_t tailLanes = 0; ///< of the last vector, where not all are stored; else 0
+  /// The same, in 1..tile.lanes, where only the run knows; null: see `tailLanes`.
+  mlir::Value tail;
   mlir::Type type;
   mlir::Value count;
   mlir::Value a, aRow;
   mlir::Value b;
+  /// From row to row of a B that need not be packed: nothing may be read behind its
+  /// last column. Null: a packed panel.
+  mlir::Value bRow;
   mlir::Value depth;
   /// Loops around the one over `depth`, outermost first: the taps of a window.
   struct Segment {
@@ -56,6 +83,9 @@ struct TileCall {
   mlir::Value sums;
   TileOperands operands; ///< of the epilogue, at the first row and column
 };
+
+/// Fills `memory` with zeros and returns its address, which tiles at the border read.
+mlir::Value emitZeros(CpuKernel &kernel, mlir::Value memory, mlir::Type type, int64_t elements);
 
 /// Calls the micro-kernel, making it on first use. With `epilogue` null the tiles
 /// are stored as they are to the first output.

@@ -12,23 +12,39 @@
 
 namespace lumen::cpu {
 
+/// What a kernel does, and the bytes of its operands that count, for the number of
+/// work units.
+struct Work {
+  SymExpr flops, bytes;
+};
+
 /// How `lines` x `panels` cells of equal cost are divided into work units.
 struct WorkGrid {
   /// `micros`: what one cell takes on one core. With `panelsFirst` neighbouring
   /// units, which a worker is likely to get, share panels rather than lines.
   WorkGrid(int64_t lines, int64_t panels, double micros, bool panelsFirst);
+  /// The same for numbers that only the run may know.
+  WorkGrid(const SymExpr &lines, const SymExpr &panels, const Work &work, bool panelsFirst);
 
-  int64_t units() const { return lineUnits() * panelUnits(); }
-  int64_t lineUnits() const { return llvm::divideCeil(lines, lineChunk); }
-  int64_t panelUnits() const { return llvm::divideCeil(panels, panelChunk); }
+  SymExpr units() const { return lineUnits() * panelUnits(); }
+  SymExpr lineUnits() const { return ceilQuotient(lines, lineChunk); }
+  SymExpr panelUnits() const { return ceilQuotient(panels, panelChunk); }
 
-  int64_t lines, panels;
+  SymExpr lines, panels;
   bool panelsFirst;
-  int64_t lineChunk, panelChunk;
+  SymExpr lineChunk, panelChunk;
+
+private:
+  void divide(SymExpr wanted);
 };
 
 /// Microseconds that some work takes on one core, for the size of work units.
 double estimateMicros(double flops, double bytes);
+
+/// Lines into which `rows` of a product are divided where only the run knows how
+/// many there are; `bounded`: of no more than `kMaxLineRows` rows.
+SymExpr rowChunks(const SymExpr &rows, bool bounded);
+inline constexpr int64_t kMaxLineRows = 144;
 
 /// The loop over the kernel's work units; `body` gets the cells of one unit.
 void emitUnits(CpuKernel &kernel, const WorkGrid &grid,
@@ -50,20 +66,22 @@ public:
     mlir::Value b;          ///< pointer to the tile's columns in the panel
     Tile tile;
     int64_t tailLanes;
+    mlir::Value tail; ///< where only the run knows `tailLanes`
     Part part;
     mlir::Value block; ///< of the depth; null for the whole
   };
 
-  int64_t groups = 1;         ///< independent products
-  int64_t columns = 0;        ///< of one group
-  int64_t columnsOfGroup = 0; ///< what a group adds to the result's column
-  int64_t depth = 0;          ///< rows of a panel
-  int64_t lines = 0;          ///< of one group
-  int64_t rows = 0;           ///< that tiles divide evenly
-  int64_t chunks = 1;         ///< lines into which these rows are divided, in whole tiles
+  SymExpr groups = 1;         ///< independent products
+  SymExpr columns = 0;        ///< of one group
+  SymExpr columnsOfGroup = 0; ///< what a group adds to the result's column
+  SymExpr depth = 0;          ///< rows of a panel
+  SymExpr lines = 0;          ///< of one group
+  SymExpr rows = 0;           ///< that tiles divide evenly
+  SymExpr chunks = 1;         ///< lines into which these rows are divided, in whole tiles
   int64_t depthBlocks = 1;    ///< parts of the depth, one after the other
   int64_t rowDim = 0;         ///< rows run along dimensions [rowDim, rank - 1)
   bool panelsFirst = false;
+  bool hasManyRows = false; ///< code for few rows is not worth its size
 
   /// Emits all loops. `panel` returns the address of a panel (counted over all
   /// groups); `line` emits the tiles of a line.
@@ -72,6 +90,9 @@ public:
 
   /// The blocks into which `rows` are split for `tile`.
   RowSplit split(const Tile &tile) const { return RowSplit(rows, tile.rows); }
+
+  /// Sets the rows of a call's tiles, a number of `split(place.tile)`.
+  void setRows(TileCall &call, const Place &place, const SymExpr &tileRows);
 
   /// Emits `call`, whose first row is `row` (in dimensions from rowDim on taken
   /// as one) of the line with the indices `outer`, and row `rowInLine` of the
@@ -95,15 +116,29 @@ public:
   mlir::Type type;
 
 private:
-  void emitPanelTiles(IndexRange lines, mlir::Value group, mlir::Value inGroup, mlir::Value base,
-                      int64_t firstColumn, int64_t width,
-                      llvm::function_ref<void(const Place &)> line);
-  int64_t rowsPerLine() const { return llvm::divideCeil(rows, chunks); }
+  using EmitLine = llvm::function_ref<void(const Place &)>;
+  /// A panel of a work unit.
+  struct Panel {
+    IndexRange lines;
+    mlir::Value group, inGroup, base;
+  };
+  /// `width`: of the panel; null: `columns` are dynamic and this is the last panel.
+  void emitPanel(const Panel &panel, std::optional<int64_t> width, EmitLine line);
+  /// For up to `rows` rows.
+  void emitPanelTiles(const Panel &panel, int64_t rows, Tile tile, int64_t firstColumn,
+                      int64_t width, EmitLine line);
+  void emitLastPanel(const Panel &panel, int64_t rows, Tile tile, EmitLine line);
+  void emitColumnTile(const Panel &panel, mlir::Value inPanel, const Tile &tile,
+                      int64_t tailLanes, mlir::Value tail, EmitLine line);
+  Tile tileFor(int64_t rows, int64_t columns) const;
+  /// Nothing where only the run knows.
+  std::optional<int64_t> rowsPerLine() const;
+  WorkGrid makeGrid() const;
 
   int64_t scratchSize = 0;
-  int64_t lineChunk = 1;   ///< lines of a work unit
+  SymExpr lineChunk = 1;   ///< lines of a work unit
   int64_t sumsOffset = -1; ///< of the sums of a unit's lines between blocks
-  int64_t sumsLineRows = 0;
+  int64_t sumsLines = 0, sumsLineRows = 0;
   int64_t tileOffset = -1; ///< of the raw tile of an epilogue in loops
 };
 

@@ -2,7 +2,7 @@
 //
 // Prints GFLOP/s per layer shape and ISA level on one thread, beside the
 // machine's measured peak of fused multiply-adds, with compile time and code
-// size. Arguments select layers by a part of their name.
+// size; "twin" layers are also made with sizes that only the run knows. Arguments select layers by a part of their name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,6 +72,48 @@ ContractText product(int64_t m, int64_t n, int64_t k) {
   return contract;
 }
 
+/// The quarter of runs that are faster than this one are luck.
+double typical(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 4];
+}
+
+/// Memory for the arguments of a kernel of constant sizes.
+std::vector<GuardedBuffer> makeBuffers(lumen::dispatch::KernelOp kernel) {
+  std::vector<GuardedBuffer> buffers;
+  for (mlir::Type type :
+       llvm::concat<const mlir::Type>(kernel.getArgumentTypes(), kernel.getResultTypes())) {
+    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+    size_t bytes = *lumen::dispatch::tensorBytes(tensor).asConstant();
+    buffers.emplace_back(bytes, /*aligned=*/true);
+    // Normal numbers: denormal ones would be slow.
+    for (size_t i = 0; i < bytes / sizeof(float); ++i)
+      reinterpret_cast<float *>(buffers.back().data())[i] = (i % 13) * 0.25f - 1.5f;
+  }
+  return buffers;
+}
+
+/// The times of runs of kernels on the same buffers, in turn.
+std::vector<std::vector<double>> timesOf(llvm::ArrayRef<const LoadedKernel *> kernels,
+                                         llvm::ArrayRef<GuardedBuffer> buffers,
+                                         llvm::ArrayRef<int64_t> sizes) {
+  std::vector<void *> pointers;
+  for (const GuardedBuffer &buffer : buffers)
+    pointers.push_back(buffer.data());
+  std::vector<std::vector<double>> times(kernels.size());
+  double total = 0;
+  for (int run = -1; run < 5 || (total < 0.15 * kernels.size() && run < 500); ++run)
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      double start = seconds();
+      kernels[i]->run(pointers, 0, kernels[i]->grid(sizes), sizes);
+      if (run < 0)
+        continue;
+      times[i].push_back(seconds() - start);
+      total += times[i].back();
+    }
+  return times;
+}
+
 void measure(const std::string &name, const std::string &text, double flops,
              const std::vector<std::string> &levels) {
   std::printf("%-28s", name.c_str());
@@ -81,33 +123,40 @@ void measure(const std::string &name, const std::string &text, double flops,
     double compileSeconds = seconds() - start;
     if (!kernel)
       continue;
-    std::vector<GuardedBuffer> buffers;
-    std::vector<void *> pointers;
-    auto op = kernel->getKernel();
-    for (mlir::Type type :
-         llvm::concat<const mlir::Type>(op.getArgumentTypes(), op.getResultTypes())) {
-      size_t bytes = *lumen::dispatch::tensorBytes(llvm::cast<mlir::RankedTensorType>(type)).asConstant();
-      buffers.emplace_back(bytes, /*aligned=*/true);
-      pointers.push_back(buffers.back().data());
-      // Normal numbers: denormal ones would be slow.
-      for (size_t i = 0; i < bytes / sizeof(float); ++i)
-        static_cast<float *>(pointers.back())[i] = (i % 13) * 0.25f - 1.5f;
-    }
-    int64_t grid = kernel->grid();
-    kernel->run(pointers, 0, grid);
-    std::vector<double> times;
-    double total = 0;
-    while (times.size() < 5 || (total < 0.15 && times.size() < 500)) {
-      start = seconds();
-      kernel->run(pointers, 0, grid);
-      times.push_back(seconds() - start);
-      total += times.back();
-    }
-    std::sort(times.begin(), times.end());
-    double best = times[times.size() / 4];
+    double best = typical(timesOf(kernel.get(), makeBuffers(kernel->getKernel()), {}).front());
     std::printf("  | %7.1f GF %9.1f us %5.0f ms %5zu B %4lld units", flops / best * 1e-9,
                 best * 1e6, compileSeconds * 1e3, kernel->getCodeSize(),
-                static_cast<long long>(grid));
+                static_cast<long long>(kernel->grid()));
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+/// A kernel of symbols beside the same one of constants, at the symbols' values.
+template <typename Text>
+void measureTwins(const std::string &name, const Text &text,
+                  const std::vector<std::string> &levels) {
+  std::printf("%-36s", name.c_str());
+  llvm::StringMap<int64_t> values;
+  for (const Dim &dim : text.dims())
+    if (!dim.size.asConstant())
+      values[dim.size.str()] = dim.value;
+  for (const std::string &level : levels) {
+    double start = seconds();
+    auto dynamic = LoadedKernel::make(text.text(), level);
+    double compileSeconds = seconds() - start;
+    auto fixed = LoadedKernel::make(text.constant().text(), level);
+    if (!dynamic || !fixed)
+      continue;
+    std::vector<int64_t> sizes;
+    for (llvm::StringRef symbol : dynamic->getKernel().getSizeNames())
+      sizes.push_back(values.lookup(symbol));
+    auto times = timesOf({fixed.get(), dynamic.get()}, makeBuffers(fixed->getKernel()), sizes);
+    double fixedTime = typical(times[0]), dynamicTime = typical(times[1]);
+    std::printf("  | %9.1f us, dynamic %9.1f us %+6.1f%% %5.0f ms %6zu B %3lld/%3lld units",
+                fixedTime * 1e6, dynamicTime * 1e6, (dynamicTime / fixedTime - 1) * 100,
+                compileSeconds * 1e3, dynamic->getCodeSize(),
+                static_cast<long long>(fixed->grid()), static_cast<long long>(dynamic->grid(sizes)));
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -146,6 +195,54 @@ int main(int argc, char **argv) {
     if (isWanted("conv " + name))
       measure("conv " + name, conv.text(), conv.flops(), levels);
   };
+  auto addTwins = [&](const std::string &name, const auto &text) {
+    if (isWanted("twin " + name))
+      measureTwins("twin " + name, text, levels);
+  };
+  for (auto [n, k] : {std::pair(768, 768), {3072, 768}, {768, 3072}, {1000, 2048}, {64, 64}})
+    for (int64_t m : {1, 2, 7, 16, 33, 128, 500}) {
+      ContractText contract = product(m, n, k);
+      contract.m = Dim("m", m);
+      addTwins("gemm " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
+               contract);
+    }
+  for (int64_t queries : {1, 64, 128, 384})
+    for (int64_t keys : {64, 128, 384}) {
+      ContractText heads;
+      heads.packed = false;
+      heads.headsInside = true;
+      heads.batch = {Dim("b", 1), 12};
+      heads.m = Dim("q", queries), heads.n = Dim("s", keys), heads.k = 64;
+      heads.transposeRhs = true;
+      std::string sizes = std::to_string(queries) + "x" + std::to_string(keys);
+      addTwins("heads q*k " + sizes, heads);
+      std::swap(heads.n, heads.k);
+      heads.transposeRhs = false;
+      addTwins("heads p*v " + sizes, heads);
+    }
+  auto addConvTwins = [&](const std::string &name, ConvText conv, bool onlyBatch) {
+    if (onlyBatch) {
+      conv.batch = Dim("b", 1);
+    } else {
+      conv.input[0] = Dim("h", conv.input[0].value);
+      conv.input[1] = Dim("w", conv.input[1].value);
+    }
+    addTwins("conv " + name + (onlyBatch ? " batch" : " size"), conv);
+  };
+  for (bool onlyBatch : {true, false}) {
+    addConvTwins("3x3 64@56", square(56, 64, 64, 3, 1, 1), onlyBatch);
+    addConvTwins("3x3 256@14", square(14, 256, 256, 3, 1, 1), onlyBatch);
+    addConvTwins("3x3 512@7", square(7, 512, 512, 3, 1, 1), onlyBatch);
+    addConvTwins("3x3s2 128@56", square(56, 128, 128, 3, 2, 1), onlyBatch);
+    addConvTwins("1x1 64-256@56", square(56, 64, 256, 1, 1, 0), onlyBatch);
+    addConvTwins("1x1 960-160@7", square(7, 960, 160, 1, 1, 0), onlyBatch);
+    addConvTwins("7x7s2 3-64@224", square(224, 3, 64, 7, 2, 3), onlyBatch);
+    addConvTwins("3x3s2 3-32@224", square(224, 3, 32, 3, 2, 1), onlyBatch);
+    addConvTwins("dw 144@56", square(56, 144, 144, 3, 1, 1, 144), onlyBatch);
+    addConvTwins("dw 384@14", square(14, 384, 384, 3, 1, 1, 384), onlyBatch);
+    addConvTwins("dw 960@7", square(7, 960, 960, 3, 1, 1, 960), onlyBatch);
+    addConvTwins("dw s2 96@112", square(112, 96, 96, 3, 2, 1, 96), onlyBatch);
+  }
   addProduct(256, 256, 256);
   addProduct(512, 512, 512);
   addProduct(1024, 1024, 1024);

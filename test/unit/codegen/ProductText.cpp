@@ -2,9 +2,12 @@
 
 #include "ProductText.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
+using lumen::SymExpr;
 using namespace lumen::test;
 
 int64_t lumen::test::elementsOf(const Shape &shape) {
@@ -22,50 +25,87 @@ static std::string arrayOf(const char *name, const Shape &values) {
   return std::string(name) + " = array<i64: " + join(values, ", ") + ">";
 }
 
-/// The argument attribute for rows `gap` elements apart, as in a view of a
-/// concatenation.
-static std::string stridesOf(const Shape &shape, int64_t gap) {
-  if (gap == 0)
-    return "";
-  Shape strides(shape.size(), 1);
-  int64_t stride = shape.back() + gap;
-  for (size_t i = shape.size() - 1; i-- > 0;) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-  return " {" + arrayOf("dispatch.strides", strides) + "}";
+/// A type or attribute of sizes, in the text that the dialect prints.
+static std::string dimsOf(const lumen::Sizes &sizes) {
+  std::string text = "#lumen.dims<[";
+  for (const lumen::SymExpr &size : sizes)
+    text += (&size == sizes.begin() ? "\"" : ", \"") + size.str() + "\"";
+  return text + "]>";
+}
+
+static int64_t elementsOf(const Dims &dims) {
+  int64_t elements = 1;
+  for (const Dim &dim : dims)
+    elements *= dim.value;
+  return elements;
 }
 
 namespace {
+
+/// A tensor in memory.
+struct Place {
+  Dims dims;
+  int64_t gap = 0; ///< elements between rows of the last dimension
+  bool headsInside = false;
+
+  /// The attribute of an argument or result.
+  std::string strides() const {
+    if (gap == 0 && !headsInside)
+      return "";
+    size_t rank = dims.size();
+    lumen::Sizes strides(rank, 1);
+    lumen::SymExpr stride = dims.back().size + gap;
+    auto take = [&](size_t dim) {
+      strides[dim] = stride;
+      stride *= dims[dim].size;
+    };
+    if (headsInside)
+      take(rank - 3);
+    for (size_t i = rank - 1; i-- > 0;)
+      if (!headsInside || i != rank - 3)
+        take(i);
+    return " {dispatch.strides = " + dimsOf(strides) + "}";
+  }
+};
 
 /// A kernel as it grows.
 class KernelText {
 public:
   explicit KernelText(std::string element) : element(std::move(element)) {}
 
-  std::string typeOf(const Shape &shape) const {
-    return "tensor<" + join(shape, "x") + "x" + element + ">";
+  std::string typeOf(const Dims &dims) const {
+    std::string text = "tensor<";
+    lumen::Sizes sizes;
+    for (const Dim &dim : dims) {
+      sizes.push_back(dim.size);
+      text += (dim.size.asConstant() ? std::to_string(dim.value) : "?") + "x";
+    }
+    bool isStatic = lumen::asConstants(sizes).has_value();
+    return text + element + (isStatic ? "" : ", " + dimsOf(sizes)) + ">";
   }
-  std::string argument(const Shape &shape, int64_t gap = 0) {
+  std::string argument(const Place &place) {
     std::string name = "%a" + std::to_string(count++);
-    arguments += (count > 1 ? ", " : "") + name + ": " + typeOf(shape) + stridesOf(shape, gap);
+    note(place);
+    arguments += (count > 1 ? ", " : "") + name + ": " + typeOf(place.dims) + place.strides();
     return name;
   }
   void line(const std::string &text) { body += "  " + text + "\n"; }
 
   /// Ends the kernel with `tail` behind %root.
-  std::string finish(Tail tail, const Shape &shape, int64_t gap) {
-    std::string type = typeOf(shape), yielded = "%root";
+  std::string finish(Tail tail, const Place &result) {
+    const Dims &dims = result.dims;
+    std::string type = typeOf(dims), yielded = "%root";
+    note(result);
     if (tail != Tail::None) {
-      Shape columns{shape.back()};
-      std::string bias = argument(columns);
-      line("%bias = lumen.broadcast " + bias + " [" + std::to_string(shape.size() - 1) +
+      Dims columns{dims.back()};
+      std::string bias = argument({columns});
+      line("%bias = lumen.broadcast " + bias + " [" + std::to_string(dims.size() - 1) +
            "] : " + typeOf(columns) + " -> " + type);
       line("%biased = lumen.binary <add> %root, %bias : " + type);
       yielded = "%biased";
     }
     if (tail == Tail::Residual) {
-      line("%sum = lumen.binary <add> %biased, " + argument(shape) + " : " + type);
+      line("%sum = lumen.binary <add> %biased, " + argument({dims}) + " : " + type);
       yielded = "%sum";
     }
     if (tail != Tail::None && tail != Tail::Bias) {
@@ -73,18 +113,34 @@ public:
            "> " + yielded + " : " + type + " -> " + type);
       yielded = "%last";
     }
-    std::string types = type, results = type + stridesOf(shape, gap);
+    std::string types = type, results = type + result.strides();
     if (tail == Tail::TwoResults) {
       yielded += ", %biased";
       types += ", " + type;
       results += ", " + results;
     }
-    return "dispatch.kernel @k(" + arguments + ") -> (" + results + ") {\n" + body +
+    std::string sizes;
+    for (const std::string &symbol : symbols)
+      sizes += (sizes.empty() ? "\"" : ", \"") + symbol + "\"";
+    return "dispatch.kernel @k(" + arguments + ") -> (" + results + ")" +
+           (sizes.empty() ? "" : " attributes {dispatch.sizes = [" + sizes + "]}") + " {\n" + body +
            "  dispatch.yield " + yielded + " : " + types + "\n}\n";
   }
 
 private:
+  /// Symbols are named in the order in which they appear.
+  void note(const Place &place) {
+    for (const Dim &dim : place.dims) {
+      std::set<std::string> names;
+      dim.size.collectSymbols(names);
+      for (const std::string &name : names)
+        if (std::find(symbols.begin(), symbols.end(), name) == symbols.end())
+          symbols.push_back(name);
+    }
+  }
+
   std::string element, arguments, body;
+  std::vector<std::string> symbols;
   int count = 0;
 };
 
@@ -92,54 +148,95 @@ private:
 
 std::string ContractText::text() const {
   KernelText kernel(type);
-  auto shapeOf = [&](Shape shape, int64_t rows, int64_t columns, bool swap) {
-    shape.push_back(swap ? columns : rows);
-    shape.push_back(swap ? rows : columns);
-    return shape;
+  auto dimsOf = [&](Dims dims, const Dim &rows, const Dim &columns, bool swap) {
+    dims.push_back(swap ? columns : rows);
+    dims.push_back(swap ? rows : columns);
+    return dims;
   };
-  Shape lhsShape = shapeOf(batch, m, k, transposeLhs);
-  Shape rhsShape = packed ? Shape{(n + 63) / 64, k, 64}
-                          : shapeOf(sharedRhs ? Shape() : batch, k, n, transposeRhs);
-  Shape shape = shapeOf(batch, m, n, false);
-  std::string lhs = kernel.argument(lhsShape, lhsGap), rhs = kernel.argument(rhsShape);
+  Dims lhsDims = dimsOf(batch, m, k, transposeLhs);
+  Dims rhsDims = packed ? Dims{(n.value + 63) / 64, k, 64}
+                        : dimsOf(sharedRhs ? Dims() : batch, k, n, transposeRhs);
+  Dims dims = dimsOf(batch, m, n, false);
+  std::string lhs = kernel.argument({lhsDims, lhsGap, headsInside}),
+              rhs = kernel.argument({rhsDims, 0, headsInside && !packed && !sharedRhs});
   if (fusedLhs) {
-    kernel.line("%lhs = lumen.unary <neg> " + lhs + " : " + kernel.typeOf(lhsShape) + " -> " +
-                kernel.typeOf(lhsShape));
+    kernel.line("%lhs = lumen.unary <neg> " + lhs + " : " + kernel.typeOf(lhsDims) + " -> " +
+                kernel.typeOf(lhsDims));
     lhs = "%lhs";
   }
   kernel.line(
       "%root = lumen.contract " + lhs + ", " + rhs + (transposeLhs ? " transpose_lhs" : "") +
       (transposeRhs && !packed ? " transpose_rhs" : "") + (packed ? " packed" : "") + " : " +
-      kernel.typeOf(lhsShape) + ", " + kernel.typeOf(rhsShape) + " -> " + kernel.typeOf(shape));
-  return kernel.finish(tail, shape, resultGap);
+      kernel.typeOf(lhsDims) + ", " + kernel.typeOf(rhsDims) + " -> " + kernel.typeOf(dims));
+  return kernel.finish(tail, {dims, resultGap, headsInside});
 }
 
-Shape ConvText::result() const {
-  Shape shape{batch};
-  for (size_t i = 0; i < window.size(); ++i)
-    shape.push_back(
-        (input[i] + padLow[i] + padHigh[i] - (window[i] - 1) * dilations[i] - 1) / strides[i] + 1);
-  shape.push_back(outputs);
-  return shape;
+double ContractText::flops() const {
+  return 2.0 * ::elementsOf(batch) * m.value * n.value * k.value;
+}
+
+Dims ConvText::result() const {
+  Dims dims{batch};
+  for (size_t i = 0; i < window.size(); ++i) {
+    Dim dim = input[i];
+    int64_t less = (window[i] - 1) * dilations[i] + 1 - padLow[i] - padHigh[i];
+    dim.value = (dim.value - less) / strides[i] + 1;
+    dim.size = SymExpr::floorDiv(dim.size - less, strides[i]) + 1;
+    dims.push_back(dim);
+  }
+  dims.push_back(outputs);
+  return dims;
 }
 
 std::string ConvText::text() const {
   KernelText kernel(type);
-  Shape inputShape{batch}, filterShape = window;
-  inputShape.insert(inputShape.end(), input.begin(), input.end());
-  inputShape.push_back(channels);
-  filterShape.insert(filterShape.end(), {channels / groups, outputs});
+  Dims inputDims{batch}, filterDims(window.begin(), window.end());
+  inputDims.insert(inputDims.end(), input.begin(), input.end());
+  inputDims.push_back(channels);
+  filterDims.insert(filterDims.end(), {channels / groups, outputs});
   int64_t taps = elementsOf(window);
   if (packed && groups > 1 && groups == channels && groups == outputs)
-    filterShape = {taps, channels};
+    filterDims = {taps, channels};
   else if (packed)
-    filterShape = {groups, (outputs / groups + 63) / 64, taps * (channels / groups), 64};
-  std::string x = kernel.argument(inputShape, inputGap), w = kernel.argument(filterShape);
+    filterDims = {groups, (outputs / groups + 63) / 64, taps * (channels / groups), 64};
+  std::string x = kernel.argument({inputDims, inputGap}), w = kernel.argument({filterDims});
   kernel.line("%root = lumen.conv " + x + ", " + w + " {" + arrayOf("window", window) + ", " +
               arrayOf("strides", strides) + ", " + arrayOf("dilations", dilations) + ", " +
               arrayOf("pad_low", padLow) + ", " + arrayOf("pad_high", padHigh) +
               ", groups = " + std::to_string(groups) + " : i64" + (packed ? ", packed" : "") +
-              "} : " + kernel.typeOf(inputShape) + ", " + kernel.typeOf(filterShape) + " -> " +
+              "} : " + kernel.typeOf(inputDims) + ", " + kernel.typeOf(filterDims) + " -> " +
               kernel.typeOf(result()));
-  return kernel.finish(tail, result(), resultGap);
+  return kernel.finish(tail, {result(), resultGap});
+}
+
+double ConvText::flops() const {
+  return 2.0 * ::elementsOf(result()) * elementsOf(window) * channels / groups;
+}
+
+Dims ContractText::dims() const {
+  Dims dims = batch;
+  dims.insert(dims.end(), {m, n, k});
+  return dims;
+}
+
+ContractText ContractText::constant() const {
+  ContractText text = *this;
+  for (Dim &dim : text.batch)
+    dim = dim.value;
+  text.m = m.value, text.n = n.value, text.k = k.value;
+  return text;
+}
+
+Dims ConvText::dims() const {
+  Dims dims = input;
+  dims.push_back(batch);
+  return dims;
+}
+
+ConvText ConvText::constant() const {
+  ConvText text = *this;
+  for (Dim &dim : text.input)
+    dim = dim.value;
+  text.batch = batch.value;
+  return text;
 }

@@ -86,6 +86,11 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::Mem
   graph.buildMain(options);
   if (diagnostics.errors() != errorsBefore)
     return {};
+  SmallVector<NamedAttribute> bounds;
+  for (const auto &[name, bound] : symbols.bounds())
+    bounds.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(bound)));
+  if (!bounds.empty())
+    (*module)->setAttr("lumen.bounds", builder.getDictionaryAttr(bounds));
   (*module)->setAttr("lumen.source_hash", builder.getStringAttr(hashOf(file, tensors)));
 
   DiagnosticCapture capture(&context, diagnostics);

@@ -22,6 +22,9 @@ struct ImportOptions {
   /// Sizes by symbol (`--dim batch=8`). A dimension without a symbol in the file
   /// is called `<input>.d<axis>`.
   llvm::StringMap<int64_t> dims;
+  /// Upper bounds of symbols that stay symbols (`--dim seq<=512`). The module carries
+  /// them as `lumen.bounds`.
+  llvm::StringMap<int64_t> bounds;
 };
 
 /// Reads the model at `path` into a module of the onnx dialect with one

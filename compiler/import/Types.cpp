@@ -151,13 +151,20 @@ void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const Import
     }
   }
 
+  auto unknown = [&](const std::string &flag) {
+    return flag + ": no input has a dimension of that name; " +
+           (symbols.empty() ? std::string("all sizes are fixed")
+                            : "the names are " + quotedList(symbols));
+  };
+  for (StringRef name : sortedKeys(options.bounds))
+    if (!names.contains(name))
+      diagnostics.error(
+          unknown(("--dim " + name + "<=" + Twine(options.bounds.lookup(name))).str()));
   for (StringRef name : sortedKeys(options.dims)) {
     int64_t size = options.dims.lookup(name);
     std::string flag = ("--dim " + name + "=" + Twine(size)).str();
     if (!names.contains(name))
-      diagnostics.error(flag + ": no input has a dimension of that name; " +
-                        (symbols.empty() ? std::string("all sizes are fixed")
-                                         : "the names are " + quotedList(symbols)));
+      diagnostics.error(unknown(flag));
     else if (size < 0)
       diagnostics.error(flag + ": a size cannot be negative");
     else
@@ -175,6 +182,28 @@ void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const Import
   }
   for (const Pending &given : pending)
     bindSize(given, diagnostics);
+  bindBounds(options, diagnostics);
+}
+
+void Symbols::bindBounds(const ImportOptions &options, Diagnostics &diagnostics) {
+  for (StringRef name : sortedKeys(options.bounds)) {
+    int64_t bound = options.bounds.lookup(name);
+    std::string flag = ("--dim " + name + "<=" + Twine(bound)).str();
+    auto size = sizes.find(name);
+    if (bound < 0)
+      diagnostics.error(flag + ": a size cannot be negative");
+    else if (size == sizes.end())
+      upperBounds[name] = bound;
+    else if (size->second > bound)
+      diagnostics.error(flag + ": but '" + name + "' is " + Twine(size->second));
+  }
+}
+
+std::vector<std::pair<std::string, int64_t>> Symbols::bounds() const {
+  std::vector<std::pair<std::string, int64_t>> result;
+  for (StringRef name : sortedKeys(upperBounds))
+    result.emplace_back(name.str(), upperBounds.lookup(name));
+  return result;
 }
 
 void Symbols::bindShape(const ::onnx::ValueInfoProto &input, ArrayRef<int64_t> shape,

@@ -52,6 +52,9 @@ public:
   std::optional<SymExpr> resolve(const ::onnx::TensorShapeProto::Dimension &dim,
                                  llvm::StringRef value, int axis, std::string &fault) const;
 
+  /// Bounds of the symbols that no size was given to, by name.
+  std::vector<std::pair<std::string, int64_t>> bounds() const;
+
   /// The whole shape that the user gave to an input, if any.
   const llvm::SmallVector<int64_t> *givenShape(llvm::StringRef input) const;
 
@@ -66,11 +69,13 @@ private:
   void bindShape(const ::onnx::ValueInfoProto &input, llvm::ArrayRef<int64_t> shape,
                  std::vector<Pending> &pending, Diagnostics &diagnostics);
   void bindSize(const Pending &given, Diagnostics &diagnostics);
+  void bindBounds(const ImportOptions &options, Diagnostics &diagnostics);
   std::optional<SymExpr> expression(llvm::StringRef text) const;
 
   llvm::StringMap<int64_t> names; ///< symbols of the inputs, each with the value 1
   llvm::StringMap<int64_t> sizes; ///< of symbols, and of expressions as they stand in the file
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
+  llvm::StringMap<int64_t> upperBounds; ///< of symbols
 };
 
 class TypeReader {

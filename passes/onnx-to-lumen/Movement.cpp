@@ -78,6 +78,20 @@ static Value clampBound(Emitter &emit, Value bound, const SymExpr &size, const S
   return emit.binary(BK::Max, emit.binary(BK::Min, position, most), least);
 }
 
+/// end - start, of which what is negative counts as 0: in the form that equals other
+/// sizes where expressions have several.
+static Value distanceUp(Emitter &emit, Value given, Value start, Value end, const SymExpr &size) {
+  std::optional<SymExpr> bound = Emitter::known(given), last = Emitter::known(end);
+  std::optional<int64_t> constant = bound ? bound->asConstant() : std::nullopt;
+  if (!constant || size.asConstant() || *constant == INT64_MIN)
+    return emit.binary(BK::Sub, end, start);
+  // The last elements are min(n, count), and those behind the first max(n - count, 0).
+  if (*constant < 0 && last == size)
+    return emit.size(SymExpr::min(size, -*constant));
+  return *constant < 0 ? emit.binary(BK::Sub, end, start)
+                       : emit.binary(BK::Sub, end, emit.size(*constant));
+}
+
 static LogicalResult slice(Node &node) {
   auto starts = readSliceList(node, "starts", 1), ends = readSliceList(node, "ends", 2);
   auto axes = readSliceConstants(node, "axes", 3), steps = readSliceConstants(node, "steps", 4);
@@ -119,15 +133,16 @@ static LogicalResult slice(Node &node) {
       continue;
     // Bounds are clamped to the elements that a walk in the step's direction can
     // meet.
-    SymExpr least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
+    SymExpr most = step > 0 ? size : size - 1;
     Value start = clampBound(emit, (**starts)[i], size, 0, SymExpr::max(most, 0));
-    Value end = clampBound(emit, (**ends)[i], size, least, most);
+    Value end = clampBound(emit, (**ends)[i], size, step > 0 ? 0 : -1, most);
     // The least int64 has no magnitude, and no dimension is as long as 2^48.
     constexpr int64_t kLongest = int64_t(1) << 48;
     int64_t longest = size.asConstant().value_or(kLongest) + 1;
     int64_t stride = std::clamp<int64_t>(step, -longest, longest), length = std::abs(stride);
     // ceil((end - start) / step), or nothing.
-    Value distance = step > 0 ? emit.binary(BK::Sub, end, start) : emit.binary(BK::Sub, start, end);
+    Value distance = step > 0 ? distanceUp(emit, (**starts)[i], start, end, size)
+                              : emit.binary(BK::Sub, start, end);
     distance = emit.binary(BK::Min, emit.binary(BK::Max, distance, 0.0), size);
     if (length > 1)
       distance = emit.binary(BK::Div, emit.binary(BK::Add, distance, emit.size(length - 1)),
@@ -208,9 +223,15 @@ static LogicalResult concat(Node &node) {
   if (failed(axis))
     return failure();
   SymExpr total = 0;
+  // Of sizes that are equal, a constant says the most.
+  Sizes common = first;
+  for (unsigned i = 1; i < node.getNumInputs(); ++i)
+    if (Sizes shape = node.inputShape(i); shape.size() == common.size())
+      for (auto [size, other] : llvm::zip(common, shape))
+        size = SymExpr(Emitter::simpler(size, other));
   SmallVector<Value> inputs;
   for (unsigned i = 0; i < node.getNumInputs(); ++i) {
-    Sizes shape = node.inputShape(i), expected = first;
+    Sizes shape = node.inputShape(i), expected = common;
     if (shape.size() == first.size())
       expected[*axis] = shape[*axis];
     if (!node.ensureEqual(shape, expected, "dimensions beside the joined one"))
@@ -362,7 +383,7 @@ static LogicalResult pad(Node &node) {
   Value x = node.input(0);
   if (isCropped)
     x = emit.slice(x, offsets, shape, SmallVector<int64_t>(shape.size(), 1));
-  return node.yield(emit.pad(*kind, x, value, low, high));
+  return node.yield(emit.cast(emit.pad(*kind, x, value, low, high), result));
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,7 +29,13 @@ def ConvertOnnxToLumen : Pass<"convert-onnx-to-lumen", "::mlir::ModuleOp"> {
     poolings become channels-last, with transposes around them.
 
     Mistakes of a model are reported at its nodes; operators that are not
-    supported are reported together at the end. Inputs must have static shapes.
+    supported are reported together at the end. Inputs must have a
+    rank; each dynamic dimension is a symbol.
+
+    Sizes are expressions over symbols. Where two have to agree and it is not known
+    whether they do, a `lumen.check` is left for the run; a number that only the run
+    knows becomes a symbol by `lumen.symbol`. `lumen.bounds` of the module are upper
+    bounds of symbols, which are checked as well.
 
     Example:
     ```mlir

@@ -16,21 +16,36 @@ static LogicalResult identity(Node &node) { return node.yield(node.input(0)); }
 // The same elements in another shape
 //===----------------------------------------------------------------------===//
 
-/// The sizes where the run may say -1 and 0: what they stand for is computed there.
-static Sizes runtimeShape(Node &node, MutableArrayRef<Value> numbers, Node::Shape from,
-                          bool allowZero) {
+/// Sizes of which the run gives some, where it may say -1 and 0 too: what they stand
+/// for is computed there, unless a constant -1 says which one is inferred.
+static Sizes runtimeShape(Node &node, ArrayRef<Value> given, Node::Shape from, bool allowZero) {
   Emitter &emit = node.emit;
-  Value known = emit.size(1), minusOne = emit.size(-1);
+  SmallVector<Value> numbers(given);
+  std::optional<size_t> inferred;
+  Value minusOne = emit.size(-1), known = emit.size(1);
+  auto isMinusOne = [&](Value number) { return emit.compare(CK::Eq, number, minusOne); };
   for (auto [i, number] : llvm::enumerate(numbers)) {
-    if (i < from.size() && !allowZero)
+    std::optional<SymExpr> expr = Emitter::known(number);
+    if (expr == SymExpr(-1))
+      inferred = i;
+    // What is an expression is a size; no exporter takes 0 for another one.
+    if (i < from.size() && !allowZero && (!expr || *expr == SymExpr(0)))
       number = emit.select(emit.compare(CK::Eq, number, 0.0), emit.size(from[i]), number);
-    Value isInferred = emit.compare(CK::Eq, number, minusOne);
-    known = emit.binary(BK::Mul, known, emit.select(isInferred, emit.size(1), number));
   }
+  if (inferred) {
+    Sizes shape(numbers.size(), SymExpr(1));
+    for (auto [i, number] : llvm::enumerate(numbers))
+      if (i != *inferred)
+        shape[i] = node.bind(number);
+    shape[*inferred] = SymExpr::floorDiv(product(from), product(shape));
+    return shape;
+  }
+  for (Value number : numbers)
+    known = emit.binary(BK::Mul, known, emit.select(isMinusOne(number), emit.size(1), number));
   // Without elements, nothing is left to be inferred.
   Value rest = emit.binary(BK::Div, emit.size(product(from)), emit.binary(BK::Max, known, 1.0));
   return Sizes(llvm::map_range(numbers, [&](Value number) {
-    return node.bind(emit.select(emit.compare(CK::Eq, number, minusOne), rest, number));
+    return node.bind(emit.select(isMinusOne(number), rest, number));
   }));
 }
 

@@ -90,3 +90,25 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// What can never be is said at once, also of symbols.
+!x = tensor<?x4xf32, #lumen.dims<["n", "4"]>>
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  func.func @main(%x: !x {onnx.name = "x"}, %y: tensor<?x4xf32, #lumen.dims<["n + 1", "4"]>> {onnx.name = "y"}) -> (tensor<*xf32> {onnx.name = "z"}) {
+    %i = onnx.constant dense<[0, 4]> : tensor<2xi64>
+    // expected-error @below {{index 4 lies outside dimension 1 of size 4}}
+    %0 = onnx.node "Gather"(%x, %i) {axis = 1 : i64} : (!x, tensor<2xi64>) -> tensor<*xf32>
+    // expected-error @below {{inputs of shapes nx4 and (n + 1)x4 cannot be joined along dimension 1}}
+    %1 = onnx.node "Concat"(%x, %y) {axis = 1 : i64} : (!x, tensor<?x4xf32, #lumen.dims<["n + 1", "4"]>>) -> tensor<*xf32>
+    // expected-error @below {{dimension 1 of size 4 cannot be split into 3 equal parts}}
+    %2:3 = onnx.node "Split"(%x) {axis = 1 : i64} : (!x) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+    // expected-error @below {{dimension 0 of size n is taken out if it is 1, which only the run knows; axes are needed}}
+    %3 = onnx.node "Squeeze"(%x) {} : (!x) -> tensor<*xf32>
+    %two = onnx.constant dense<[-1, -1]> : tensor<2xi64>
+    // expected-error @below {{shape -1x-1 has two dimensions of -1, expected one}}
+    %4 = onnx.node "Reshape"(%x, %two) {} : (!x, tensor<2xi64>) -> tensor<*xf32>
+    onnx.return %x : !x
+  }
+}

@@ -76,12 +76,13 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 !x = tensor<?x8xf32, #lumen.dims<["n", "8"]>>
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
-  func.func @main(%x: !x {onnx.name = "x"}, %e: tensor<1xi64> {onnx.name = "e"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "z"}, tensor<*xf32> {onnx.name = "w"}, tensor<*xf32> {onnx.name = "v"}) {
-    // CHECK: lumen.slice %arg0 ["min(2, n)", 0] [1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["-min(2, n) + n", "8"]>>
+  func.func @main(%x: !x {onnx.name = "x"}, %e: tensor<1xi64> {onnx.name = "e"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "z"}, tensor<*xf32> {onnx.name = "w"}, tensor<*xf32> {onnx.name = "v"}, tensor<*xf32> {onnx.name = "u"}) {
+    // CHECK: lumen.slice %arg0 ["min(2, n)", 0] [1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["max(0, n - 2)", "8"]>>
     // CHECK: lumen.slice %arg0 [0, 0] [1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["max(0, n - 1)", "8"]>>
     // CHECK: lumen.symbol "slice$0" = %{{.*}} at_most "n" : tensor<i64>
     // CHECK: lumen.slice %arg0 [0, 0] [1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["slice$0", "8"]>>
     // CHECK: lumen.slice %arg0 ["max(0, n - 1)", 0] [-1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["n", "8"]>>
+    // CHECK: lumen.slice %arg0 ["max(0, n - 1)", 0] [1, 1] : {{.*}} -> tensor<?x8xf32, #lumen.dims<["min(1, n)", "8"]>>
     %zero = onnx.constant dense<0> : tensor<1xi64>
     %two = onnx.constant dense<2> : tensor<1xi64>
     %last = onnx.constant dense<-1> : tensor<1xi64>
@@ -91,7 +92,8 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     %1 = onnx.node "Slice"(%x, %zero, %last, %zero) {} : (!x, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
     %2 = onnx.node "Slice"(%x, %zero, %e, %zero) {} : (!x, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
     %3 = onnx.node "Slice"(%x, %last, %begin, %zero, %last) {} : (!x, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
-    onnx.return %0, %1, %2, %3 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+    %4 = onnx.node "Slice"(%x, %last, %end, %zero) {} : (!x, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+    onnx.return %0, %1, %2, %3, %4 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
   }
 }
 
@@ -194,5 +196,72 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}, lumen.bounds = {n = 512 :
     %count = onnx.node "Shape"(%filled) {} : (tensor<*xf32>) -> tensor<*xi64>
     %z = onnx.node "Add"(%count, %one) {} : (tensor<*xi64>, tensor<i64>) -> tensor<*xi64>
     onnx.return %y, %z : tensor<*xf32>, tensor<*xi64>
+  }
+}
+
+// -----
+
+// One size from the run, the other one inferred.
+!x = tensor<?x64xf32, #lumen.dims<["n", "64"]>>
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: !x {onnx.name = "x"}, %k: tensor<1xi64> {onnx.name = "k"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.symbol "reshape$0" = %{{.*}} : tensor<i64>
+    // CHECK-NEXT: lumen.check <equal> "floordiv(64*n, reshape$0)*reshape$0", "64*n", "elements before and after the reshape"
+    // CHECK-NEXT: lumen.reshape %arg0 : {{.*}} -> tensor<?x?xf32, #lumen.dims<["reshape$0", "floordiv(64*n, reshape$0)"]>>
+    %rest = onnx.constant dense<-1> : tensor<1xi64>
+    %s = onnx.node "Concat"(%k, %rest) {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<*xi64>
+    %0 = onnx.node "Reshape"(%x, %s) {} : (!x, tensor<*xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// Parts, joins and repetitions have sums and products for sizes.
+!x = tensor<?x4xf32, #lumen.dims<["n", "4"]>>
+!y = tensor<?x?xf32, #lumen.dims<["m", "k"]>>
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: !x {onnx.name = "x"}, %y: !y {onnx.name = "y"}, %r: tensor<2xi64> {onnx.name = "r"}) -> (tensor<*xf32> {onnx.name = "a"}, tensor<*xf32> {onnx.name = "b"}, tensor<*xf32> {onnx.name = "c"}) {
+    // CHECK: lumen.check <equal> "k", "4", "dimensions beside the joined one"
+    // CHECK: %[[Y:.*]] = lumen.cast %arg1 : {{.*}} -> tensor<?x4xf32, #lumen.dims<["m", "4"]>>
+    // CHECK: %[[C:.*]] = lumen.concat %arg0, %[[Y]] {axis = 0 : i64} : {{.*}} -> tensor<?x4xf32, #lumen.dims<["m + n", "4"]>>
+    // CHECK: lumen.check <equal> "2*floordiv(m + n, 2)", "m + n", "elements of equal parts"
+    // CHECK: lumen.slice %[[C]] ["floordiv(m + n, 2)", 0] [1, 1]
+    // CHECK: lumen.symbol "tile$0"
+    // CHECK: lumen.symbol "tile$1"
+    // CHECK: lumen.broadcast %arg0 [1, 3] : {{.*}} -> tensor<?x?x?x4xf32, #lumen.dims<["tile$0", "n", "tile$1", "4"]>>
+    // CHECK: lumen.reshape {{.*}} -> tensor<?x?xf32, #lumen.dims<["n*tile$0", "4*tile$1"]>>
+    %0 = onnx.node "Concat"(%x, %y) {axis = 0 : i64} : (!x, !y) -> tensor<*xf32>
+    %1:2 = onnx.node "Split"(%0) {axis = 0 : i64} : (tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+    %2 = onnx.node "Tile"(%x, %r) {} : (!x, tensor<2xi64>) -> tensor<*xf32>
+    onnx.return %0, %1#1, %2 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+  }
+}
+
+// -----
+
+// A pad up to a multiple is never negative; what may be negative is a crop and a pad.
+!x = tensor<?xf32, #lumen.dims<["n"]>>
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: !x {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "a"}, tensor<*xf32> {onnx.name = "b"}) {
+    // CHECK: lumen.pad <constant> %arg0, %{{.*}} [0] ["-8*floordiv(7*n, 8) + 7*n"]
+    // CHECK: %[[S:.*]] = lumen.slice %arg0 [0] [1] : {{.*}} -> tensor<?xf32, #lumen.dims<["-max(0, n - 16) + n"]>>
+    // CHECK: lumen.pad <constant> %[[S]], %{{.*}} [0] ["max(-n + 16, 0)"]
+    // CHECK-NEXT: lumen.cast {{.*}} -> tensor<16xf32>
+    %zero = onnx.constant dense<0> : tensor<1xi64>
+    %eight = onnx.constant dense<8> : tensor<1xi64>
+    %sixteen = onnx.constant dense<16> : tensor<1xi64>
+    %n = onnx.node "Shape"(%x) {} : (!x) -> tensor<*xi64>
+    %negated = onnx.node "Neg"(%n) {} : (tensor<*xi64>) -> tensor<*xi64>
+    %rest = onnx.node "Mod"(%negated, %eight) {} : (tensor<*xi64>, tensor<1xi64>) -> tensor<*xi64>
+    %pads = onnx.node "Concat"(%zero, %rest) {axis = 0 : i64} : (tensor<1xi64>, tensor<*xi64>) -> tensor<*xi64>
+    %0 = onnx.node "Pad"(%x, %pads) {} : (!x, tensor<*xi64>) -> tensor<*xf32>
+    %lack = onnx.node "Sub"(%sixteen, %n) {} : (tensor<1xi64>, tensor<*xi64>) -> tensor<*xi64>
+    %other = onnx.node "Concat"(%zero, %lack) {axis = 0 : i64} : (tensor<1xi64>, tensor<*xi64>) -> tensor<*xi64>
+    %1 = onnx.node "Pad"(%x, %other) {} : (!x, tensor<*xi64>) -> tensor<*xf32>
+    onnx.return %0, %1 : tensor<*xf32>, tensor<*xf32>
   }
 }

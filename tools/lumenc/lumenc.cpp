@@ -75,8 +75,10 @@ struct Flags {
                               cl::init("cpu"), cl::cat(category)};
   cl::list<std::string> shapes{"shape", cl::desc("Shape of an input: NAME=1x3x224x224"),
                                cl::value_desc("NAME=DIMS"), cl::cat(category)};
-  cl::list<std::string> dims{"dim", cl::desc("Size of a symbolic dimension: batch=8"),
-                             cl::value_desc("SYMBOL=N"), cl::cat(category)};
+  cl::list<std::string> dims{
+      "dim",
+      cl::desc("Size of a symbolic dimension, batch=8, or the most that it will be, seq<=512"),
+      cl::value_desc("SYMBOL=N"), cl::cat(category)};
   cl::opt<std::string> name{
       "name", cl::desc("Name of the model in symbols and the header (default: from the output)"),
       cl::value_desc("name"), cl::cat(category)};
@@ -148,9 +150,10 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
   }
   for (StringRef text : flags.dims) {
     auto [symbol, size] = text.rsplit('=');
+    bool isBound = symbol.size() != text.size() && symbol.consume_back("<");
     if (symbol.empty() || symbol.size() == text.size())
-      return usage("--dim " + text + ": expected SYMBOL=N");
-    auto [it, isNew] = import.dims.try_emplace(symbol);
+      return usage("--dim " + text + ": expected SYMBOL=N or SYMBOL<=N");
+    auto [it, isNew] = (isBound ? import.bounds : import.dims).try_emplace(symbol);
     if (!isNew)
       return usage("--dim " + text + ": '" + symbol + "' is given twice");
     if (!parseSize(size, it->second))

@@ -201,6 +201,13 @@ TEST(Error, Bindings) {
       {"--dim M=3: no input has a dimension of that name; the names are 'N'",
        [](ImportOptions &o) { o.dims["M"] = 3; }},
       {"--dim N=-3: a size cannot be negative", [](ImportOptions &o) { o.dims["N"] = -3; }},
+      {"--dim M<=3: no input has a dimension of that name; the names are 'N'",
+       [](ImportOptions &o) { o.bounds["M"] = 3; }},
+      {"--dim N<=3: but 'N' is 4",
+       [](ImportOptions &o) {
+         o.bounds["N"] = 3;
+         o.dims["N"] = 4;
+       }},
       {"--shape q=1x2: no input has that name; the inputs are 'x'",
        [](ImportOptions &o) {
          o.shapes["q"] = {1, 2};

@@ -93,6 +93,15 @@ TEST(Import, Bindings) {
   expectContains(importModel(model).text(), {"tensor<*xf32> {onnx.name = \"z\"}"});
 }
 
+// A bound of a symbol stands at the module, unless the symbol has a size.
+TEST(Import, Bounds) {
+  ImportOptions options;
+  options.bounds["N"] = 512;
+  expectContains(importModel(reluModel(), options).text(), {"lumen.bounds = {N = 512 : i64}"});
+  options.dims["N"] = 12;
+  EXPECT_EQ(importModel(reluModel(), options).text().find("lumen.bounds"), std::string::npos);
+}
+
 // Of -1 and "?" nothing is known, as of a dimension that says nothing: two are not equal.
 TEST(Import, UnknownSizes) {
   ::onnx::ModelProto model = reluModel();

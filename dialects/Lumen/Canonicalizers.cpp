@@ -10,8 +10,6 @@ using namespace lumen;
 /// transpose that moves only dimensions of 1 -> reshape
 static LogicalResult transposeOfUnits(TransposeOp op, PatternRewriter &rewriter) {
   auto from = cast<RankedTensorType>(op.getOperand().getType());
-  if (!from.hasStaticShape())
-    return failure();
   SmallVector<int64_t> moved;
   for (int64_t dim : op.getPerm())
     if (from.getDimSize(dim) != 1)
@@ -31,21 +29,19 @@ static LogicalResult broadcastOfReshape(BroadcastOp op, PatternRewriter &rewrite
   auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
   if (!reshape)
     return failure();
-  auto from = cast<RankedTensorType>(reshape.getOperand().getType());
-  auto middle = cast<RankedTensorType>(reshape.getType());
-  if (!from.hasStaticShape() || !middle.hasStaticShape())
-    return failure();
+  Sizes from = sizesOf(reshape.getOperand()), middle = sizesOf(reshape);
   // Matches the dimensions that are not 1 in order; those of 1 must have gone
   // or come, so the operand may have none left.
   SmallVector<int64_t> dims;
-  auto isOne = [](int64_t size) { return size == 1; };
-  if (llvm::any_of(from.getShape(), isOne))
+  if (llvm::any_of(from, isOne))
     return failure();
-  for (auto [i, size] : llvm::enumerate(middle.getShape()))
-    if (size != 1)
+  Sizes kept;
+  for (auto [i, size] : llvm::enumerate(middle))
+    if (!isOne(size)) {
+      kept.push_back(size);
       dims.push_back(op.getDims()[i]);
-  SmallVector<int64_t> sizes(llvm::make_filter_range(middle.getShape(), std::not_fn(isOne)));
-  if (ArrayRef<int64_t>(sizes) != from.getShape())
+    }
+  if (kept != from)
     return failure();
   rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), reshape.getOperand(), dims);
   return success();
@@ -74,4 +70,58 @@ static LogicalResult flattenConcat(ConcatOp op, PatternRewriter &rewriter) {
 
 void ConcatOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
   patterns.add(flattenConcat);
+}
+
+/// Whether a relation of sizes holds for every value of the symbols.
+static bool isProven(CheckOp op) {
+  SymExpr lhs = op.getLhsSize(), rhs = op.getRhsSize();
+  switch (op.getKind()) {
+  case CheckKind::Equal:
+    return lhs == rhs;
+  case CheckKind::Broadcast:
+    return lhs == rhs || isOne(lhs) || isOne(rhs);
+  case CheckKind::LessEqual:
+    return (rhs - lhs).isNonNegative();
+  }
+  llvm_unreachable("all kinds return");
+}
+
+static LogicalResult eraseProven(CheckOp op, PatternRewriter &rewriter) {
+  if (!isProven(op))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+void CheckOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(eraseProven);
+}
+
+/// sizes that are all numbers -> constant; drivers fold no constant themselves
+static LogicalResult constantSizes(SizesOp op, PatternRewriter &rewriter) {
+  SmallVector<OpFoldResult> results;
+  if (failed(op->fold(ArrayRef<Attribute>(), results)) || results.empty())
+    return failure();
+  auto value = dyn_cast_or_null<TypedAttr>(dyn_cast<Attribute>(results.front()));
+  if (!value)
+    return failure();
+  rewriter.replaceOpWithNewOp<ConstantOp>(op, value);
+  return success();
+}
+
+void SizesOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(constantSizes);
+}
+
+/// cast(cast(x)) -> cast(x)
+static LogicalResult castOfCast(lumen::CastOp op, PatternRewriter &rewriter) {
+  auto inner = op.getOperand().getDefiningOp<lumen::CastOp>();
+  if (!inner)
+    return failure();
+  rewriter.replaceOpWithNewOp<lumen::CastOp>(op, op.getType(), inner.getOperand());
+  return success();
+}
+
+void lumen::CastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(castOfCast);
 }

@@ -393,6 +393,7 @@ def SizesOp : LumenOp<"sizes", "Elementwise", [ConstantLike]> {
   let assemblyFormat = "custom<Sizes>($sizes) attr-dict `:` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let extra = [{
     ::lumen::Sizes getExpressions() { return ::lumen::toSizes(getSizes()); }
   }];
@@ -426,6 +427,7 @@ def CheckOp : LumenOp<"check", "Control", [MemoryEffects<[MemWrite]>], /*isPure=
   let arguments = (ins CheckKindAttr:$kind, StrAttr:$lhs, StrAttr:$rhs, StrAttr:$what);
   let assemblyFormat = "$kind $lhs `,` $rhs `,` $what attr-dict";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let extra = [{
     ::lumen::SymExpr getLhsSize() { return *::lumen::SymExpr::parse(getLhs()); }
     ::lumen::SymExpr getRhsSize() { return *::lumen::SymExpr::parse(getRhs()); }
@@ -445,6 +447,7 @@ def CastOp : LumenOp<"cast", "Movement"> {
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 //===----------------------------------------------------------------------===//

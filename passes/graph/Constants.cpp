@@ -4,6 +4,8 @@
 
 #include "dialects/Lumen/ConstantData.h"
 
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/Parallel.h"
 
 #include <cstring>
@@ -240,8 +242,47 @@ std::optional<ConstantView> lumen::viewConstant(Value value) {
   return view;
 }
 
+std::optional<ConstantView> lumen::viewRepeated(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.hasStaticShape())
+    return viewConstant(value);
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    std::optional<ConstantView> view = viewRepeated(transpose.getOperand());
+    if (!view)
+      return std::nullopt;
+    SmallVector<std::vector<int64_t>> tables;
+    for (int64_t dim : transpose.getPerm())
+      tables.push_back(view->tables[dim]);
+    view->tables = std::move(tables);
+    view->type = type;
+    return view;
+  }
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  std::optional<ConstantView> view =
+      broadcast ? viewRepeated(broadcast.getOperand()) : std::optional<ConstantView>();
+  if (!view)
+    return std::nullopt;
+  SmallVector<std::vector<int64_t>> tables;
+  for (int64_t size : type.getShape()) {
+    if (size > kMaxDimension || size == 0)
+      return std::nullopt;
+    tables.emplace_back(ShapedType::isDynamic(size) ? 1 : size, 0);
+  }
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims())) {
+    if (view->tables[i].size() == 1)
+      llvm::fill(tables[dim], view->tables[i][0]);
+    else if (type.isDynamicDim(dim))
+      return std::nullopt;
+    else
+      tables[dim] = view->tables[i];
+  }
+  view->tables = std::move(tables);
+  view->type = type;
+  return view;
+}
+
 std::optional<float> lumen::getSplatF32(Value value) {
-  std::optional<ConstantView> view = viewConstant(value);
+  std::optional<ConstantView> view = viewRepeated(value);
   if (!view || !view->type.getElementType().isF32() || !view->isSplat())
     return std::nullopt;
   float element;
@@ -384,8 +425,31 @@ Value lumen::makeConstant(OpBuilder &builder, Location loc, RankedTensorType typ
 Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
                        const ConstantView &view) {
   ArrayRef<char> element(view.restrictedTo({}).data, view.getElementBytes());
+  if (!type.hasStaticShape()) {
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    return BroadcastOp::create(builder, loc, type, makeSplat(builder, loc, scalar, view),
+                               ArrayRef<int64_t>());
+  }
   if (type.getElementType().isInteger(1))
     return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, element[0] != 0));
   // A raw buffer of one element is a splat of any shape.
   return ConstantOp::create(builder, loc, DenseElementsAttr::getFromRawBuffer(type, element));
+}
+
+Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                       Attribute element) {
+  if (type.hasStaticShape())
+    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, element));
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  Value value = ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, element));
+  return BroadcastOp::create(builder, loc, type, value, ArrayRef<int64_t>());
+}
+
+void lumen::eraseDeadOperations(Operation *func) {
+  // Users first: from the last operation to the first one, what regions hold before
+  // the operation that holds it.
+  func->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op != func && isOpTriviallyDead(op))
+      op->erase();
+  });
 }

@@ -41,7 +41,11 @@ unsigned getElementBytes(mlir::Type type);
 /// cannot be addressed as a view.
 std::optional<ConstantView> viewConstant(mlir::Value value);
 
-/// The number that every element of an f32 constant is.
+/// The same for a value that may be repeated along dynamic dimensions: those have
+/// a table of one entry, and the view repeats along them.
+std::optional<ConstantView> viewRepeated(mlir::Value value);
+
+/// The number that every element of an f32 value is.
 std::optional<float> getSplatF32(mlir::Value value);
 
 /// Copies the elements in row-major order of the view's shape.
@@ -52,15 +56,21 @@ void copyConstant(const ConstantView &view, char *out);
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                          llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
 
-/// A splat of `type` holding the view's first element.
+/// A value of `type` of which each element is the view's first one: a constant, or
+/// one repeated along dynamic dimensions.
 mlir::Value makeSplat(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                       const ConstantView &view);
+mlir::Value makeSplat(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+                      mlir::Attribute element);
 
 /// Evaluates an elementwise op on constants and returns the value that takes
 /// its place: a constant, or a broadcast of one where all operands repeat along
 /// the same dimensions. Null when an operand is no constant or the element types
 /// are not handled.
 mlir::Value evaluateElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
+
+/// Erases what nothing reads, in all blocks of a function.
+void eraseDeadOperations(mlir::Operation *func);
 
 /// Calls `body(begin, end)` on parts of `[0, count)` in parallel, when `bytes`
 /// (the amount of work) is worth it.

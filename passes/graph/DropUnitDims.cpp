@@ -26,7 +26,7 @@ static SmallVector<Item> dropped(ArrayRef<Item> items, ArrayRef<int64_t> dims) {
 }
 
 static RankedTensorType dropped(RankedTensorType type, ArrayRef<int64_t> dims) {
-  return RankedTensorType::get(dropped(type.getShape(), dims), type.getElementType());
+  return tensorTypeOf(dropped<SymExpr>(sizesOf(type), dims), type.getElementType());
 }
 
 namespace {
@@ -35,7 +35,7 @@ struct DropFromConv : OpRewritePattern<ConvOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
     RankedTensorType inputType = typeOf(op.getInput()), resultType = typeOf(op);
-    if (op.getPacked() || !inputType.hasStaticShape() || !resultType.hasStaticShape())
+    if (op.getPacked())
       return failure();
     SmallVector<int64_t> spatial, dims;
     for (int64_t i = 0, e = op.getWindow().size(); i < e; ++i)

@@ -176,7 +176,7 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
     return {};
   SmallVector<ConstantView> views;
   for (Value operand : op->getOperands()) {
-    std::optional<ConstantView> view = viewConstant(operand);
+    std::optional<ConstantView> view = viewRepeated(operand);
     if (!view || !isHandled(elementOf(operand)))
       return {};
     views.push_back(std::move(*view));
@@ -213,7 +213,8 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
       }
     });
   };
-  bool repeats = reduced.getNumElements() != type.getNumElements();
+  bool repeats =
+      !type.hasStaticShape() || reduced.getNumElements() != type.getNumElements();
   Value result = makeConstant(builder, op->getLoc(), repeats ? reduced : type, fill);
   if (!isDefined) {
     result.getDefiningOp()->erase();

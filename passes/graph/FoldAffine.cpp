@@ -23,7 +23,7 @@ struct WithConstant {
   Value variable, constant;
 };
 
-static bool isConstant(Value value) { return viewConstant(value).has_value(); }
+static bool isConstant(Value value) { return viewRepeated(value).has_value(); }
 
 static std::optional<WithConstant> match(Value value, BinaryKind kind) {
   auto op = value.getDefiningOp<BinaryOp>();
@@ -51,9 +51,9 @@ static Value combine(PatternRewriter &rewriter, Location loc, BinaryKind kind, V
 /// A convolution or contraction whose weight is a constant that may be scaled.
 static bool isWeighted(Operation *op) {
   if (auto conv = dyn_cast_or_null<ConvOp>(op))
-    return !conv.getPacked() && isConstant(conv.getFilter());
+    return !conv.getPacked() && viewConstant(conv.getFilter());
   if (auto contract = dyn_cast_or_null<ContractOp>(op))
-    return !contract.getPacked() && isConstant(contract.getRhs());
+    return !contract.getPacked() && viewConstant(contract.getRhs());
   return false;
 }
 
@@ -61,7 +61,7 @@ namespace {
 
 /// The different values of a constant of f32; empty for other types.
 std::vector<float> valuesOf(Value constant) {
-  ConstantView view = *viewConstant(constant);
+  ConstantView view = *viewRepeated(constant);
   SmallVector<int64_t> kept;
   for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
     if (!view.isConstantAlong(dim))
@@ -162,7 +162,7 @@ struct ScaleWeights : OpRewritePattern<BinaryOp> {
     Operation *weighted = product->variable.getDefiningOp();
     if (!isWeighted(weighted))
       return failure();
-    ConstantView factor = *viewConstant(product->constant);
+    ConstantView factor = *viewRepeated(product->constant);
     int64_t rank = factor.type.getRank();
     for (int64_t dim = 0; dim + 1 < rank; ++dim)
       if (!factor.isConstantAlong(dim))

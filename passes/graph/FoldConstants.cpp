@@ -4,7 +4,6 @@
 #include "passes/graph/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -82,9 +81,10 @@ static Value foldConcat(OpBuilder &builder, ConcatOp op) {
 namespace {
 struct FoldConstants : lumen::impl::FoldConstantsBase<FoldConstants> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      for (Block &block : func.getBody())
-        fold(block);
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      func.walk<WalkOrder::PreOrder>([](Block *block) { fold(*block); });
+      eraseDeadOperations(func);
+    }
   }
 
   static void fold(Block &block) {
@@ -101,9 +101,6 @@ struct FoldConstants : lumen::impl::FoldConstantsBase<FoldConstants> {
       if (result)
         op.getResult(0).replaceAllUsesWith(result);
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
   }
 };
 } // namespace

@@ -16,21 +16,22 @@ namespace lumen {
 #include "passes/graph/Passes.h.inc"
 } // namespace lumen
 
+static SymExpr lastSize(Value value) { return sizesOf(value).back(); }
+
 /// True when element i along the last dimension is i, whatever the others are.
 static bool isLastIndex(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     if (!broadcast.getDims().empty() && broadcast.getDims().back() == type.getRank() - 1)
       return isLastIndex(broadcast.getOperand()) &&
-             type.getShape().back() ==
-                 cast<RankedTensorType>(broadcast.getOperand().getType()).getShape().back();
+             lastSize(value) == lastSize(broadcast.getOperand());
   if (auto convert = value.getDefiningOp<ConvertOp>())
     // A narrow type could wrap an index.
     return isa<IntegerType>(type.getElementType()) && getElementBytes(type.getElementType()) >= 4 &&
            isLastIndex(convert.getOperand());
   if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
     auto from = cast<RankedTensorType>(reshape.getOperand().getType());
-    return from.getRank() && from.getShape().back() == type.getShape().back() &&
+    return from.getRank() && type.getRank() && lastSize(reshape.getOperand()) == lastSize(value) &&
            isLastIndex(reshape.getOperand());
   }
   if (auto iota = value.getDefiningOp<IotaOp>())
@@ -70,10 +71,10 @@ static Value dropLastDim(OpBuilder &builder, Value value) {
     if (from.getShape().back() != 1)
       return {};
     dims.pop_back();
-    from = RankedTensorType::get(from.getShape().drop_back(), from.getElementType());
+    from = tensorTypeOf(ArrayRef(sizesOf(from)).drop_back(), from.getElementType());
     operand = reshaped(builder, operand, from);
   }
-  auto to = RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
+  auto to = tensorTypeOf(ArrayRef(sizesOf(type)).drop_back(), type.getElementType());
   if (operand.getType() == to)
     return operand;
   return builder.createOrFold<BroadcastOp>(value.getLoc(), to, operand, dims);
@@ -86,7 +87,7 @@ struct FuseOneHot : OpRewritePattern<ContractOp> {
   LogicalResult matchAndRewrite(ContractOp op, PatternRewriter &rewriter) const override {
     auto rhsType = cast<RankedTensorType>(op.getRhs().getType());
     if (op.getTransposeLhs() || op.getTransposeRhs() || op.getPacked() || rhsType.getRank() != 2 ||
-        !rhsType.hasStaticShape() || !cast<RankedTensorType>(op.getType()).hasStaticShape())
+        !rhsType.hasStaticShape())
       return failure();
     // Where a row of W is not finite the product is NaN, not a row: only
     // constants that are finite are looked up.
@@ -118,15 +119,17 @@ struct FuseOneHot : OpRewritePattern<ContractOp> {
 
     Location loc = op.getLoc();
     auto resultType = cast<RankedTensorType>(op.getType());
-    auto rowsType = RankedTensorType::get(resultType.getShape().drop_back(), indexType);
+    Sizes rowSizes = sizesOf(resultType);
+    rowSizes.pop_back();
+    RankedTensorType rowsType = tensorTypeOf(rowSizes, indexType);
     indices = reshaped(rewriter, indices, rowsType);
     Value rows = GatherOp::create(rewriter, loc, resultType, op.getRhs(), indices, 0);
 
     // An index outside [0, K) matches no column, and the row is zero.
-    auto splat = [&](RankedTensorType type, Attribute value) -> Value {
-      return ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, value));
+    auto splat = [&](RankedTensorType type, Attribute value) {
+      return makeSplat(rewriter, loc, type, value);
     };
-    auto maskType = RankedTensorType::get(rowsType.getShape(), rewriter.getI1Type());
+    RankedTensorType maskType = tensorTypeOf(rowSizes, rewriter.getI1Type());
     Value low = CompareOp::create(rewriter, loc, maskType, CompareKind::Ge, indices,
                                   splat(rowsType, IntegerAttr::get(indexType, 0)));
     Value high =
@@ -134,7 +137,7 @@ struct FuseOneHot : OpRewritePattern<ContractOp> {
                           splat(rowsType, IntegerAttr::get(indexType, rhsType.getDimSize(0))));
     Value inside = BinaryOp::create(rewriter, loc, maskType, BinaryKind::And, low, high);
     inside = BroadcastOp::create(
-        rewriter, loc, RankedTensorType::get(resultType.getShape(), rewriter.getI1Type()), inside,
+        rewriter, loc, tensorTypeOf(sizesOf(resultType), rewriter.getI1Type()), inside,
         llvm::to_vector(llvm::seq<int64_t>(0, rowsType.getRank())));
     Value zero = splat(resultType, FloatAttr::get(rhsType.getElementType(), 0.0));
     rewriter.replaceOpWithNewOp<SelectOp>(op, resultType, inside, rows, zero);

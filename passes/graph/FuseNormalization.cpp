@@ -40,26 +40,31 @@ struct Cursor {
     Cursor cursor = *this;
     while (true) {
       if (auto broadcast = cursor.value.getDefiningOp<BroadcastOp>()) {
+        Sizes from = sizesOf(broadcast.getOperand()), to = sizesOf(broadcast);
         SmallVector<int64_t> next;
-        for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
-          next.push_back(typeOf(broadcast.getOperand()).getDimSize(i) == 1 ? -1 : cursor.dims[dim]);
+        for (auto [i, dim] : llvm::enumerate(broadcast.getDims())) {
+          // A size that may be 1 and the size that it is repeated to.
+          if (!isOne(from[i]) && from[i] != to[dim])
+            return cursor;
+          next.push_back(isOne(from[i]) ? -1 : cursor.dims[dim]);
+        }
         cursor = {broadcast.getOperand(), next};
         continue;
       }
       auto reshape = cursor.value.getDefiningOp<ReshapeOp>();
       if (!reshape)
         return cursor;
-      RankedTensorType to = typeOf(reshape), from = typeOf(reshape.getOperand());
-      SmallVector<int64_t> next, sizes;
-      for (auto [size, dim] : llvm::zip(to.getShape(), cursor.dims))
-        if (size != 1) {
+      Sizes to = sizesOf(reshape), from = sizesOf(reshape.getOperand()), sizes;
+      SmallVector<int64_t> next;
+      for (auto [size, dim] : llvm::zip(to, cursor.dims))
+        if (!isOne(size)) {
           next.push_back(dim);
           sizes.push_back(size);
         }
       SmallVector<int64_t> dims;
       size_t used = 0;
-      for (int64_t size : from.getShape()) {
-        if (size == 1) {
+      for (const SymExpr &size : from) {
+        if (isOne(size)) {
           dims.push_back(-1);
           continue;
         }
@@ -109,11 +114,26 @@ static ReduceOp matchReduce(const Cursor &cursor, ReduceKind kind, ArrayRef<int6
   return reduce;
 }
 
-static int64_t countReduced(ReduceOp reduce) {
-  int64_t count = 1;
+static SymExpr countReduced(ReduceOp reduce) {
+  SymExpr count(1);
   for (int64_t axis : reduce.getAxes())
-    count *= typeOf(reduce.getOperand()).getDimSize(axis);
+    count *= sizeOf(reduce.getOperand(), axis);
   return count;
+}
+
+/// Whether every element of an f32 value is this number.
+static bool isCount(Value value, const SymExpr &count) {
+  if (std::optional<int64_t> constant = count.asConstant())
+    return getSplatF32(value) == static_cast<float>(*constant);
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto sizes = dyn_cast<SizesOp>(op))
+      return llvm::all_of(sizes.getExpressions(),
+                          [&](const SymExpr &size) { return size == count; });
+    if (!isa<BroadcastOp, ReshapeOp, ConvertOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
 }
 
 /// The sum behind a mean: `sum / n` or `sum * (1/n)`.
@@ -121,13 +141,14 @@ static ReduceOp matchMean(Cursor cursor, ArrayRef<int64_t> axes) {
   cursor = cursor.peeled();
   if (cursor.isBinary(BinaryKind::Div)) {
     ReduceOp sum = matchReduce(cursor.operand(0).peeled(), ReduceKind::Sum, axes);
-    return sum && getSplatF32(cursor.operand(1).value) == countReduced(sum) ? sum : ReduceOp();
+    return sum && isCount(cursor.operand(1).value, countReduced(sum)) ? sum : ReduceOp();
   }
   auto product = cursor.withSplat(BinaryKind::Mul);
   if (!product)
     return {};
   ReduceOp sum = matchReduce(product->first, ReduceKind::Sum, axes);
-  return sum && product->second == static_cast<float>(1.0 / countReduced(sum)) ? sum : ReduceOp();
+  std::optional<int64_t> count = sum ? countReduced(sum).asConstant() : std::nullopt;
+  return count && product->second == static_cast<float>(1.0 / *count) ? sum : ReduceOp();
 }
 
 /// The operand of a square: `x * x` or `pow(x, 2)`.

@@ -4,7 +4,6 @@
 #include "passes/graph/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <cstring>
 
@@ -138,30 +137,31 @@ static Value packConv(OpBuilder &builder, ConvOp op, const ConstantView &view) {
 namespace {
 struct PackWeights : lumen::impl::PackWeightsBase<PackWeights> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      for (Block &block : func.getBody())
-        pack(block);
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      pack(func);
+      eraseDeadOperations(func);
+    }
     releaseUnusedBlobs();
   }
 
   /// What decides a packed form besides the weight itself.
   using Key = std::pair<Value, std::pair<int64_t, int64_t>>;
 
-  void pack(Block &block) {
+  void pack(func::FuncOp func) {
     DenseMap<Key, Value> packed;
     OpBuilder builder(&getContext());
-    for (Operation &op : block) {
+    func.walk([&](Operation *op) {
       auto contract = dyn_cast<ContractOp>(op);
       auto conv = dyn_cast<ConvOp>(op);
       if ((!contract || contract.getPacked()) && (!conv || conv.getPacked()))
-        continue;
-      Value weight = op.getOperand(1);
+        return;
+      Value weight = op->getOperand(1);
       auto type = cast<RankedTensorType>(weight.getType());
       if (!type.getElementType().isF32() || (contract && type.getRank() != 2))
-        continue;
+        return;
       std::optional<ConstantView> view = viewConstant(weight);
       if (!view)
-        continue;
+        return;
       Key key{weight, contract
                           ? std::make_pair<int64_t, int64_t>(-1, contract.getTransposeRhs())
                           : std::make_pair<int64_t, int64_t>(conv.getGroups(), conv.isDepthwise())};
@@ -171,18 +171,15 @@ struct PackWeights : lumen::impl::PackWeightsBase<PackWeights> {
         result = contract ? packContract(builder, contract, *view) : packConv(builder, conv, *view);
       }
       if (!result)
-        continue;
-      op.setOperand(1, result);
+        return;
+      op->setOperand(1, result);
       if (contract) {
         contract.setPacked(true);
         contract.setTransposeRhs(false);
       } else {
         conv.setPacked(true);
       }
-    }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    });
   }
 
   void releaseUnusedBlobs() {

@@ -152,6 +152,33 @@ def PackWeights : Pass<"pack-weights", "::mlir::ModuleOp"> {
   }];
 }
 
+def SimplifyControl : Pass<"simplify-control", "::mlir::ModuleOp"> {
+  let summary = "decide branches, loops and symbols that constants decide";
+  let description = [{
+    - A branch whose condition is a constant becomes its region, a loop of no trip its
+      initial values, and one of a single trip its body; their symbols become the
+      sizes that they stand for.
+    - A symbol that is given an expression is replaced by it.
+    - Results, carried values and symbols that nothing reads go, and so do carried
+      values that every trip passes on unchanged, and conditions that always hold.
+    - A check that an earlier one implies goes.
+
+    Alternates with canonicalization until nothing changes.
+
+    Example: with `%c` the constant true,
+
+    ```mlir
+    %1 = lumen.if %c symbols ["n"] : tensor<i1> -> tensor<?xf32, #lumen.dims<["n"]>> {
+      lumen.yield %a sizes ["batch"] : tensor<?xf32, #lumen.dims<["batch"]>>
+    } else {
+      lumen.yield %b sizes [1] : tensor<1xf32>
+    }
+    ```
+
+    is `%a`, and `n` is `batch` wherever it was named.
+  }];
+}
+
 def VerifySymbols : Pass<"verify-symbols", "::mlir::ModuleOp"> {
   let summary = "check that every symbol has a value where it is named";
   let description = [{

@@ -9,6 +9,8 @@ using namespace mlir;
 void lumen::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // What is decided needs no region around it that patterns stop at.
+  pm.addPass(createSimplifyControl());
   // Patterns are spelled in the model's own layout, without transposes inside.
   pm.addPass(createFuseLookups());
   pm.addPass(createFuseNormalization());

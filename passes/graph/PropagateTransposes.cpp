@@ -12,8 +12,10 @@
 #include "passes/graph/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace lumen;
@@ -90,6 +92,7 @@ struct Flattening {
 class Propagation {
 public:
   explicit Propagation(MLIRContext *context) : builder(context) {}
+  /// Visits a block, and the blocks inside it where their operation stands.
   void run(Block &block);
 
 private:
@@ -215,7 +218,7 @@ Value Propagation::makeTransposed(Value value, ArrayRef<int64_t> perm) {
     moved->getResult(0).setType(result);
     return moved->getResult(0);
   }
-  if (type.hasStaticShape() && movesUnitDimsOnly(type.getShape(), perm))
+  if (movesUnitDimsOnly(type.getShape(), perm))
     return builder.createOrFold<ReshapeOp>(loc, result, value);
   return builder.createOrFold<TransposeOp>(loc, result, value, perm);
 }
@@ -226,6 +229,15 @@ Value Propagation::getKept(Value original, ArrayRef<int64_t> perm) {
   return getTransposed(layout.value, select(layout.perm, undo));
 }
 
+/// What decides between permutations: a dynamic size counts as a usual one.
+static int64_t estimateElements(RankedTensorType type) {
+  int64_t count = 1;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(count, ShapedType::isDynamic(size) ? 64 : size, count))
+      return std::numeric_limits<int32_t>::max();
+  return count;
+}
+
 Permutation Propagation::choosePermutation(Operation *op) const {
   SmallVector<std::pair<Permutation, int64_t>> votes;
   for (bool admitFree : {false, true}) {
@@ -234,7 +246,7 @@ Permutation Propagation::choosePermutation(Operation *op) const {
       if (isFree(layout.value) && !admitFree)
         continue;
       auto type = cast<RankedTensorType>(layout.value.getType());
-      int64_t weight = type.hasStaticShape() ? type.getNumElements() : 1;
+      int64_t weight = estimateElements(type);
       auto *vote = llvm::find_if(votes, [&](auto &v) { return v.first == layout.perm; });
       if (vote == votes.end())
         votes.push_back({layout.perm, weight});
@@ -412,63 +424,24 @@ void Propagation::visitContract(ContractOp op) {
 // Reshape
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Dimensions of both sides of a reshape that hold the same elements.
-struct ReshapeGroup {
-  Permutation from, to;
-};
-} // namespace
-
-/// Splits a reshape into its smallest groups; unit dimensions are in none.
-/// Nothing for shapes that are empty or not known.
-static std::optional<SmallVector<ReshapeGroup>> groupReshape(ArrayRef<int64_t> from,
-                                                             ArrayRef<int64_t> to) {
-  auto isPositive = [](int64_t size) { return size > 0; };
-  if (!llvm::all_of(from, isPositive) || !llvm::all_of(to, isPositive))
-    return std::nullopt;
-  SmallVector<ReshapeGroup> groups;
-  size_t i = 0, j = 0;
-  while (true) {
-    while (i < from.size() && from[i] == 1)
-      ++i;
-    while (j < to.size() && to[j] == 1)
-      ++j;
-    if (i == from.size() || j == to.size())
-      return groups;
-    ReshapeGroup group;
-    int64_t a = 1, b = 1;
-    do {
-      if (a <= b) {
-        if (from[i] != 1)
-          group.from.push_back(i);
-        a *= from[i++];
-      } else {
-        if (to[j] != 1)
-          group.to.push_back(j);
-        b *= to[j++];
-      }
-    } while (a != b);
-    groups.push_back(std::move(group));
-  }
-}
-
 void Propagation::visitReshape(ReshapeOp op) {
   Layout layout = getLayout(op.getOperand());
   RankedTensorType from = getOriginalType(op.getOperand());
   auto to = cast<RankedTensorType>(op.getType());
   auto kept = cast<RankedTensorType>(layout.value.getType());
   builder.setInsertionPoint(op);
-  if (isIdentity(layout.perm) ||
-      (kept.hasStaticShape() && movesUnitDimsOnly(kept.getShape(), layout.perm))) {
+  if (isIdentity(layout.perm) || movesUnitDimsOnly(kept.getShape(), layout.perm)) {
     op.getOperandMutable().set(layout.value);
     return;
   }
-  std::optional<SmallVector<ReshapeGroup>> groups = groupReshape(from.getShape(), to.getShape());
-  if (!groups)
+  auto isEmpty = [](int64_t size) { return size == 0; };
+  std::optional<SmallVector<DimGroup>> groups = reshapeGroups(sizesOf(from), sizesOf(to));
+  if (!groups || groups->empty() || llvm::any_of(from.getShape(), isEmpty) ||
+      llvm::any_of(to.getShape(), isEmpty))
     return visitRefusing(op);
 
   // The groups in the order of the kept dimensions, if each lies together there.
-  SmallVector<ReshapeGroup *> order;
+  SmallVector<DimGroup *> order;
   Permutation arranged; // kept dimensions with each group in its original order
   SmallVector<int64_t> owner(kept.getRank(), -1);
   for (auto [g, group] : llvm::enumerate(*groups))
@@ -480,7 +453,7 @@ void Propagation::visitReshape(ReshapeOp op) {
       arranged.push_back(dim);
       continue;
     }
-    ReshapeGroup &group = (*groups)[owner[dim]];
+    DimGroup &group = (*groups)[owner[dim]];
     int64_t &place = next[owner[dim]];
     if (owner[dim] != current) {
       if (place != 0)
@@ -504,14 +477,15 @@ void Propagation::visitReshape(ReshapeOp op) {
                viewConstant(contract.getRhs());
       });
     };
-    ReshapeGroup &last = groups->back();
-    bool othersInOrder = true;
+    DimGroup &last = groups->back();
+    bool othersInOrder =
+        llvm::none_of(last.from, [&](int64_t dim) { return from.isDynamicDim(dim); });
     for (auto [i, dim] : llvm::enumerate(arranged))
       othersInOrder &=
           dim == static_cast<int64_t>(i) || owner[i] == static_cast<int64_t>(groups->size()) - 1;
     if (othersInOrder && order.back() == &last && last.to.size() == 1 &&
         last.to[0] == to.getRank() - 1 && feedsMatrices()) {
-      Permutation dims = last.from;
+      SmallVector<int64_t> dims = last.from;
       llvm::sort(dims, [&](int64_t a, int64_t b) { return layout.perm[a] < layout.perm[b]; });
       for (int64_t dim : last.from)
         flattening.sizes.push_back(from.getDimSize(dim));
@@ -527,7 +501,7 @@ void Propagation::visitReshape(ReshapeOp op) {
   Permutation places; // kept result dimension to original
   for (int64_t dim = 0; dim < to.getRank() && to.getDimSize(dim) == 1; ++dim)
     places.push_back(dim);
-  for (ReshapeGroup *group : order)
+  for (DimGroup *group : order)
     for (int64_t dim : group->to) {
       places.push_back(dim);
       while (++dim < to.getRank() && to.getDimSize(dim) == 1)
@@ -562,6 +536,7 @@ void Propagation::visit(Operation *op) {
       .Case<GatherOp>([&](auto gather) { visitGather(gather); })
       .Case<NormOp>([&](auto norm) { visitNorm(norm); })
       .Case<ContractOp>([&](auto contract) { visitContract(contract); })
+      .Case<lumen::CastOp>([&](auto) { renameLists({}); })
       .Case<SliceOp>([&](auto) { renameLists({"offsets", "strides"}); })
       .Case<PadOp>([&](auto) { renameLists({"low", "high"}); })
       .Case<WindowOp>(
@@ -578,19 +553,23 @@ void Propagation::run(Block &block) {
   SmallVector<Operation *> original;
   for (Operation &op : block)
     original.push_back(&op);
-  for (Operation *op : original)
+  for (Operation *op : original) {
     visit(op);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+    // What is inside sees the layouts of what stands before.
+    for (Region &region : op->getRegions())
+      for (Block &inner : region)
+        run(inner);
+  }
 }
 
 namespace {
 struct PropagateTransposes : lumen::impl::PropagateTransposesBase<PropagateTransposes> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
       for (Block &block : func.getBody())
         Propagation(&getContext()).run(block);
+      eraseDeadOperations(func);
+    }
   }
 };
 } // namespace

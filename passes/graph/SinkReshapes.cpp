@@ -32,6 +32,13 @@ static SplatElementsAttr getSplat(Value value) {
   return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
 }
 
+/// The scalar that `value` repeats; null for other values.
+static Value getRepeatedScalar(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  return broadcast && typeOf(broadcast.getOperand()).getRank() == 0 ? broadcast.getOperand()
+                                                                    : Value();
+}
+
 namespace {
 
 struct SinkReshape : RewritePattern {
@@ -46,19 +53,20 @@ struct SinkReshape : RewritePattern {
       if (auto reshape = operand.getDefiningOp<ReshapeOp>())
         shape = typeOf(reshape.getOperand());
     RankedTensorType to = typeOf(op->getResult(0));
-    if (!shape || !shape.hasStaticShape() || !to.hasStaticShape())
+    if (!shape)
       return failure();
-    bool sameLast =
-        shape.getRank() && to.getRank() && shape.getShape().back() == to.getShape().back();
+    Sizes sizes = sizesOf(shape);
+    bool sameLast = shape.getRank() && to.getRank() && sizes.back() == sizesOf(to).back();
 
     bool follows = false;
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<ReshapeOp>();
-      if (reshape && typeOf(reshape.getOperand()).getShape() == shape.getShape()) {
+      if (reshape && sizesOf(reshape.getOperand()) == sizes) {
         follows |= takesEpilogue(reshape.getOperand().getDefiningOp());
         continue;
       }
-      if (!getSplat(operand) && !(sameLast && getRepeatedRow(operand)))
+      if (!getSplat(operand) && !getRepeatedScalar(operand) &&
+          !(sameLast && getRepeatedRow(operand)))
         return failure();
     }
     // What only feeds a reduction joins that one's kernel where it is.
@@ -69,18 +77,22 @@ struct SinkReshape : RewritePattern {
 
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      auto type = RankedTensorType::get(shape.getShape(), typeOf(operand).getElementType());
+      RankedTensorType type = tensorTypeOf(sizes, typeOf(operand).getElementType());
       if (auto reshape = operand.getDefiningOp<ReshapeOp>())
         operands.push_back(reshape.getOperand());
       else if (SplatElementsAttr splat = getSplat(operand))
-        operands.push_back(ConstantOp::create(rewriter, op->getLoc(), splat.resizeSplat(type)));
+        operands.push_back(
+            makeSplat(rewriter, op->getLoc(), type, splat.getSplatValue<Attribute>()));
+      else if (Value scalar = getRepeatedScalar(operand))
+        operands.push_back(
+            BroadcastOp::create(rewriter, op->getLoc(), type, scalar, ArrayRef<int64_t>()));
       else
         operands.push_back(BroadcastOp::create(rewriter, op->getLoc(), type,
                                                getRepeatedRow(operand),
                                                ArrayRef<int64_t>{shape.getRank() - 1}));
     }
     OperationState state(op->getLoc(), op->getName(), operands,
-                         {RankedTensorType::get(shape.getShape(), to.getElementType())},
+                         {tensorTypeOf(sizes, to.getElementType())},
                          op->getAttrs());
     Operation *before = rewriter.create(state);
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, before->getResult(0));
@@ -102,6 +114,8 @@ struct SinkReshape : RewritePattern {
       return true;
     case Family::Constant:
     case Family::Movement:
+    case Family::Loops:
+    case Family::Control:
       return false;
     }
     llvm_unreachable("unknown family");

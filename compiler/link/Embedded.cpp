@@ -11,6 +11,7 @@
   }
 
 LUMEN_EMBEDDED(runtimeArchive, runtime)
+LUMEN_EMBEDDED(callsArchive, calls)
 LUMEN_EMBEDDED(builtinsArchive, builtins)
 LUMEN_EMBEDDED(libcInterface, libc)
 LUMEN_EMBEDDED(libmInterface, libm)

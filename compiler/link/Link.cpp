@@ -76,7 +76,7 @@ private:
   const LinkOptions &options;
   OutputFiles &outputs;
 
-  std::string objectsArchive, runtimeArchive, builtinsArchive; // paths
+  std::string objectsArchive, callsArchive, runtimeArchive, builtinsArchive; // paths
   std::string buildId;
   std::deque<PendingFile> inputs;
 };
@@ -187,6 +187,7 @@ Error Link::prepareObjects(const WeightsPlace &place) {
     std::string &path;
     StringRef contents;
   } files[] = {{objectsArchive, (*archive)->getBuffer()},
+               {callsArchive, embedded::callsArchive()},
                {runtimeArchive, embedded::runtimeArchive()},
                {builtinsArchive, embedded::builtinsArchive()}};
   for (auto &file : files) {
@@ -223,8 +224,9 @@ Error Link::linkShared(PendingFile &artifact) {
     arguments.push_back("--strip-all");
   if (options.threads)
     arguments.push_back("--threads=" + std::to_string(options.threads));
-  arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",
-                                     runtimeArchive, builtinsArchive, "--as-needed", *libc, *libm});
+  arguments.insert(arguments.end(),
+                   {"--whole-archive", objectsArchive, "--no-whole-archive", callsArchive,
+                    runtimeArchive, builtinsArchive, "--as-needed", *libc, *libm});
   return runLinker(arguments);
 }
 
@@ -233,7 +235,7 @@ Error Link::linkRelocatable(PendingFile &artifact) {
   if (options.threads)
     arguments.push_back("--threads=" + std::to_string(options.threads));
   arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",
-                                     runtimeArchive, builtinsArchive});
+                                     callsArchive, runtimeArchive, builtinsArchive});
   if (Error error = runLinker(arguments))
     return error;
   Expected<SmallVector<char, 0>> object =

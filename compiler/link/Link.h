@@ -97,7 +97,7 @@ struct Call {
   std::string function; ///< Symbol of the runtime, "lumen_call_string_concat".
   std::string node;
   std::vector<char> data; ///< Attributes in the function's own form; may be empty.
-  uint32_t firstArg = 0, numArgs = 0;
+  std::vector<lumen_abi_call_arg> inputs, outputs;
   uint32_t firstSize = 0, numSizes = 0;
 };
 

@@ -241,10 +241,13 @@ Constant *Emitter::calls() {
   for (const Call &call : tables.calls) {
     lumen_abi_call &row = rows.add();
     row.data_size = call.data.size();
-    row.first_arg = call.firstArg;
-    row.num_args = call.numArgs;
+    row.num_inputs = call.inputs.size();
+    row.num_outputs = call.outputs.size();
     row.first_size = call.firstSize;
     row.num_sizes = call.numSizes;
+    std::vector<lumen_abi_call_arg> args = call.inputs;
+    args.insert(args.end(), call.outputs.begin(), call.outputs.end());
+    rows.point(&lumen_abi_call::args, this->rows(args, "call_args"));
     rows.point(&lumen_abi_call::function, external(call.function, /*function=*/true));
     rows.point(&lumen_abi_call::node, text(call.node, /*emptyIsNull=*/false));
     rows.point(&lumen_abi_call::data, bytes(call.data));

@@ -42,8 +42,7 @@ private:
   Error step(size_t index, const lumen_abi_step &step);
   Error call(size_t index, const Call &call);
   Error kernel(const Kernel &kernel);
-  Error arguments(const std::string &what, uint32_t firstArg, uint32_t numArgs, uint32_t firstSize,
-                  uint32_t numSizes);
+  Error sizes(const std::string &what, uint32_t firstSize, uint32_t numSizes);
   Error launches(const char *kind, ArrayRef<Launch> launches);
   Error counts();
 
@@ -285,11 +284,7 @@ Error Verifier::step(size_t index, const lumen_abi_step &step) {
               static_cast<uint32_t>(LUMEN_ABI_STEP_MOVE));
 }
 
-Error Verifier::arguments(const std::string &what, uint32_t firstArg, uint32_t numArgs,
-                          uint32_t firstSize, uint32_t numSizes) {
-  if (firstArg > tables.argBuffers.size() || numArgs > tables.argBuffers.size() - firstArg)
-    return fail("{0} takes arguments {1} to {2} of {3}", what, firstArg,
-                uint64_t(firstArg) + numArgs, tables.argBuffers.size());
+Error Verifier::sizes(const std::string &what, uint32_t firstSize, uint32_t numSizes) {
   if (firstSize > tables.sizeExprs.size() || numSizes > tables.sizeExprs.size() - firstSize)
     return fail("{0} takes sizes {1} to {2} of {3}", what, firstSize,
                 uint64_t(firstSize) + numSizes, tables.sizeExprs.size());
@@ -300,7 +295,43 @@ Error Verifier::call(size_t index, const Call &call) {
   std::string what = formatv("call {0}", index);
   if (call.function.empty())
     return fail("{0} has no function", what);
-  return arguments(what, call.firstArg, call.numArgs, call.firstSize, call.numSizes);
+  if (Error error = sizes(what, call.firstSize, call.numSizes))
+    return error;
+  uint64_t numExtents = 0;
+  auto argument = [&](const lumen_abi_call_arg &arg, bool output, bool first) -> Error {
+    if (arg.kind > LUMEN_ABI_CALL_EXTENTS)
+      return fail("{0} has an argument of kind {1}, expected at most {2}", what, arg.kind,
+                  static_cast<uint32_t>(LUMEN_ABI_CALL_EXTENTS));
+    if (arg.kind == LUMEN_ABI_CALL_EXTENTS && (!output || first))
+      return fail("{0} has extents of no output", what);
+    if (!output && arg.buffer == LUMEN_ABI_NONE)
+      return Error::success();
+    if (!output && arg.kind == LUMEN_ABI_CALL_TENSOR)
+      numExtents += arg.rank;
+    if (arg.kind != LUMEN_ABI_CALL_VALUE && arg.rank < 0)
+      return fail("{0} has an argument of rank {1}", what, arg.rank);
+    if (Error error = inRange(what, "buffer", arg.buffer, tables.buffers.size()))
+      return error;
+    const lumen_abi_buffer &buffer = tables.buffers[arg.buffer];
+    uint32_t region = tables.storages[buffer.storage].region;
+    if (output && (region == LUMEN_ABI_WEIGHTS || region == LUMEN_ABI_INPUT))
+      return fail("{0} writes buffer {1}, which is read-only", what, arg.buffer);
+    if (arg.kind == LUMEN_ABI_CALL_VALUE && region != LUMEN_ABI_HEAP && region != LUMEN_ABI_INPUT &&
+        region != LUMEN_ABI_OUTPUT)
+      return fail("{0} has a runtime object in storage {1} of {2}", what, buffer.storage,
+                  kRegions[region]);
+    return Error::success();
+  };
+  for (const lumen_abi_call_arg &arg : call.inputs)
+    if (Error error = argument(arg, /*output=*/false, false))
+      return error;
+  for (auto [i, arg] : enumerate(call.outputs))
+    if (Error error = argument(arg, /*output=*/true, i == 0))
+      return error;
+  if (numExtents != call.numSizes)
+    return fail("{0} takes {1} sizes, its tensors have {2} extents", what, call.numSizes,
+                numExtents);
+  return Error::success();
 }
 
 Error Verifier::kernel(const Kernel &kernel) {
@@ -330,8 +361,11 @@ Error Verifier::launches(const char *kind, ArrayRef<Launch> launches) {
     if (launch.kernel >= tables.kernels.size())
       return fail("{0} {1} names kernel {2} of {3}", kind, i, launch.kernel, tables.kernels.size());
     uint32_t numArgs = tables.kernels[launch.kernel].numArgs;
-    if (Error error = arguments(formatv("{0} {1}", kind, i), launch.firstArg, numArgs,
-                                launch.firstSize, launch.numSizes))
+    if (launch.firstArg > tables.argBuffers.size() ||
+        numArgs > tables.argBuffers.size() - launch.firstArg)
+      return fail("{0} {1} takes arguments {2} to {3} of {4}", kind, i, launch.firstArg,
+                  uint64_t(launch.firstArg) + numArgs, tables.argBuffers.size());
+    if (Error error = sizes(formatv("{0} {1}", kind, i).str(), launch.firstSize, launch.numSizes))
       return error;
     if (launch.numOutputs > numArgs)
       return fail("{0} {1} has {2} outputs among {3} arguments", kind, i, launch.numOutputs,

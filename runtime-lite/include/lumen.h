@@ -123,8 +123,8 @@ typedef struct lumen_tensor {
   uint64_t byte_offset; /* from `data` to the first element */
 } lumen_tensor;
 
-/* lumenc makes models of tensors so far: sequences, optionals and strings, and
- * dimensions that are not fixed, are for those to come. */
+/* An input of another kind than LUMEN_TENSOR is read during the run alone; an output
+ * is always the context's, with all that it points to, until its next run. */
 typedef enum lumen_kind {
   LUMEN_TENSOR = 0,
   LUMEN_SEQUENCE = 1,

@@ -263,17 +263,37 @@ typedef struct lumen_abi_step {
   uint32_t a, b, c;
 } lumen_abi_step;
 
-/* An operation on the host that the runtime brings: strings, sequences,
- * optionals. Its arguments are storages; those of values that are not tensors
- * hold a runtime object. An archive member that is linked in on demand. */
+/* An argument of a call. */
+typedef enum lumen_abi_call_arg_kind {
+  /* Elements in memory. An input's extents are the next `rank` sizes of the call; an
+   * output in a HEAP storage, or an OUTPUT without a bound, is allocated by the call. */
+  LUMEN_ABI_CALL_TENSOR = 0,
+  /* What is no tensor of numbers: its storage, HEAP, INPUT or OUTPUT, holds a runtime
+   * object. It needs no ALLOC; MOVE, SWAP and FREE go for it too. */
+  LUMEN_ABI_CALL_VALUE = 1,
+  /* Behind an output whose extents only the run knows: i64 memory for `rank` of them,
+   * to BIND. Also behind a VALUE that is a tensor of strings. */
+  LUMEN_ABI_CALL_EXTENTS = 2
+} lumen_abi_call_arg_kind;
+
+typedef struct lumen_abi_call_arg {
+  uint32_t buffer; /* LUMEN_ABI_NONE: an input that is left out */
+  uint32_t kind;   /* lumen_abi_call_arg_kind */
+  uint32_t dtype;  /* of a tensor */
+  int32_t rank;    /* of a tensor, or the number of extents; -1 for other values */
+} lumen_abi_call_arg;
+
+/* An operation on the host that the runtime brings: strings, sequences, optionals.
+ * lumen_calls.h lists them. Archive members that are linked in on demand. */
 struct lumen_abi_call_frame;
 typedef struct lumen_abi_call {
-  int (*function)(struct lumen_abi_call_frame *frame, const struct lumen_abi_call *call);
-  const char *node;    /* "StringConcat 'join'" */
-  const void *data;    /* attributes, in the function's own form; may be NULL */
+  int (*function)(struct lumen_abi_call_frame *frame);
+  const char *node; /* "StringConcat 'join'" */
+  const void *data; /* attributes, see lumen_calls.h; may be NULL */
   uint64_t data_size;
-  uint32_t first_arg, num_args; /* into arg_buffers: inputs, then outputs */
-  uint32_t first_size, num_sizes; /* into size_exprs */
+  const lumen_abi_call_arg *args; /* inputs, then outputs */
+  uint32_t num_inputs, num_outputs;
+  uint32_t first_size, num_sizes; /* into size_exprs: extents of the TENSOR inputs in order */
 } lumen_abi_call;
 
 /* ---- Weights file ------------------------------------------------------- */

@@ -129,6 +129,8 @@ static int find_extents(context *context, lumen_status *status) {
       int64_t bound = plan->output_bounds[at], extent = bound;
       if (dim->extent < 0 && dim->expr != LUMEN_ABI_NONE)
         extent = plan->values[dim->expr];
+      if (!lumen_is_numbers(&abi->outputs[i]))
+        continue; /* it has its own */
       if (extent < 0 || (bound >= 0 && extent > bound))
         return lumen_fail(status, LUMEN_ERROR_MODEL,
                           "output '%s': dimension %d is %lld, expected 0 to %lld",
@@ -143,6 +145,13 @@ static void describe_outputs(context *context, lumen_value *outputs) {
   const lumen_abi_model *abi = context->model->abi;
   int64_t *dims = context->output_dims;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
+    if (!lumen_is_numbers(&abi->outputs[i])) {
+      /* One that no step has made is empty. */
+      const lumen_value *object = context->outputs[i];
+      outputs[i] = object ? *object : (lumen_value){.kind = lumen_kind_of(&abi->outputs[i])};
+      dims += abi->outputs[i].rank > 0 ? abi->outputs[i].rank : 0;
+      continue;
+    }
     lumen_tensor *tensor = &outputs[i].u.tensor;
     if (is_contexts(context, i, tensor))
       context->handed_out[i] = context->outputs[i];
@@ -167,14 +176,19 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
     code = lumen_check_outputs(context, outputs, num_outputs, status);
   if (code)
     return code;
+  const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < num_inputs; ++i) {
     const lumen_tensor *tensor = &inputs[i].u.tensor;
-    context->inputs[i] = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
+    /* The object of another value is the caller's own. */
+    if (!lumen_is_numbers(&abi->inputs[i]))
+      context->inputs[i] = inputs[i].kind == LUMEN_TENSOR ? NULL : (void *)&inputs[i];
+    else
+      context->inputs[i] = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
   }
   for (uint32_t i = 0; i < num_outputs; ++i) {
     const lumen_tensor *tensor = &outputs[i].u.tensor;
-    context->outputs[i] =
-        is_contexts(context, i, tensor) ? NULL : (char *)tensor->data + tensor->byte_offset;
+    bool is_own = !lumen_is_numbers(&abi->outputs[i]) || is_contexts(context, i, tensor);
+    context->outputs[i] = is_own ? NULL : (char *)tensor->data + tensor->byte_offset;
   }
   code = context->model->driver->run(context, status);
   if (!code)

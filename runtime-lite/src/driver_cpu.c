@@ -1,5 +1,6 @@
 /* driver_cpu.c - the host. */
 #define _GNU_SOURCE
+#include "call.h"
 #include "cpu.h"
 #include "driver.h"
 #include "plan.h"
@@ -665,9 +666,67 @@ static int do_append(context *context, uint32_t to, uint32_t buffer, uint64_t si
   return code ? code : lumen_storage_append(&state->storages, to, address, size, status);
 }
 
+/* Builds the frame of a call, in memory that is given back when it has returned. */
 static int do_call(context *context, uint32_t index, lumen_status *status) {
-  return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED, "%s: %s: is not supported by this runtime",
-                    context->model->abi->name, context->model->abi->calls[index].node);
+  cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  const lumen_abi_call *call = &abi->calls[index];
+  lumen_heap *heap = &state->storages.heap;
+  uint64_t num_inputs = call->num_inputs, num_outputs = call->num_outputs;
+  char *memory =
+      lumen_heap_alloc(heap, num_inputs * (sizeof(lumen_value) + sizeof(lumen_value *)) +
+                                 num_outputs * sizeof(char *) + call->num_sizes * sizeof(int64_t));
+  if (!memory)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %s: no memory for %llu arguments",
+                      abi->name, call->node, (unsigned long long)(num_inputs + num_outputs));
+  lumen_value *tensors = (lumen_value *)memory;
+  const lumen_value **inputs = (const lumen_value **)(tensors + num_inputs);
+  char **outputs = (char **)(inputs + num_inputs);
+  int64_t *shape = (int64_t *)(outputs + num_outputs);
+  for (uint32_t s = 0; s < call->num_sizes; ++s)
+    shape[s] = context->plan->values[abi->size_exprs[call->first_size + s]];
+  int code = LUMEN_OK;
+  for (uint32_t i = 0; i < num_inputs && !code; ++i) {
+    const lumen_abi_call_arg *arg = &call->args[i];
+    void *address = NULL;
+    inputs[i] = NULL;
+    if (arg->buffer == LUMEN_ABI_NONE)
+      continue;
+    code = resolve(context, state, arg->buffer, &address, status);
+    if (arg->kind == LUMEN_ABI_CALL_VALUE) {
+      inputs[i] = address;
+      continue;
+    }
+    /* An input that the caller has left out. */
+    const lumen_abi_storage *storage = &abi->storages[abi->buffers[arg->buffer].storage];
+    if (!address && storage->region == LUMEN_ABI_INPUT &&
+        lumen_tensor_bytes(arg->dtype, arg->rank, shape) != 0) {
+      shape += arg->rank;
+      continue;
+    }
+    tensors[i] = lumen_tensor_value(address, (lumen_dtype)arg->dtype, arg->rank, shape);
+    shape += arg->rank;
+    inputs[i] = &tensors[i];
+  }
+  for (uint32_t i = 0; i < num_outputs && !code; ++i) {
+    const lumen_abi_call_arg *arg = &call->args[num_inputs + i];
+    const lumen_abi_storage *storage = &abi->storages[abi->buffers[arg->buffer].storage];
+    void *address = NULL;
+    /* An output without a bound is allocated by the call, each time anew. */
+    if (storage->region != LUMEN_ABI_OUTPUT || context->outputs[storage->index])
+      code = resolve(context, state, arg->buffer, &address, status);
+    outputs[i] = address;
+  }
+  lumen_abi_call_frame frame = {.abi = abi,
+                                .call = call,
+                                .storages = &state->storages,
+                                .status = status,
+                                .inputs = inputs,
+                                .outputs = outputs};
+  if (!code)
+    code = call->function(&frame);
+  lumen_heap_release(heap, memory);
+  return code;
 }
 
 static const lumen_step_actions actions = {.launch = do_launch,

@@ -154,6 +154,15 @@ void lumen_heap_release(lumen_heap *heap, void *memory) {
 
 uint64_t lumen_heap_size(const void *memory) { return ((const block *)memory - 1)->size; }
 
+int lumen_heap_holds(const lumen_heap *heap, const void *address) {
+  for (const lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next) {
+    uintptr_t begin = (uintptr_t)chunk->blocks;
+    if ((uintptr_t)address - begin < chunk->capacity)
+      return 1;
+  }
+  return 0;
+}
+
 void lumen_heap_reset(lumen_heap *heap) {
   for (lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next)
     make_one_block(chunk);

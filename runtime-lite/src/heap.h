@@ -26,6 +26,8 @@ void *lumen_heap_alloc(lumen_heap *heap, uint64_t size);
 void lumen_heap_release(lumen_heap *heap, void *memory);
 /* Bytes of the block at `memory`, at least what was asked for. */
 uint64_t lumen_heap_size(const void *memory);
+/* Whether an address lies in memory of the heap. */
+int lumen_heap_holds(const lumen_heap *heap, const void *address);
 /* Gives back all blocks. */
 void lumen_heap_reset(lumen_heap *heap);
 /* The same, and the memory to the system. */

@@ -62,6 +62,17 @@ void *lumen_allocate(uint64_t size);
  * machine has not that much memory, which overcommitting systems do not tell. */
 void *lumen_allocate_large(uint64_t size);
 
+/* lumen_kind of a value of the signature. */
+static inline uint32_t lumen_kind_of(const lumen_abi_value *info) {
+  return info->kind == LUMEN_ABI_TENSOR && info->dtype == LUMEN_ABI_STRING ? (uint32_t)LUMEN_STRINGS
+                                                                           : info->kind;
+}
+
+/* A tensor that lies in memory as it is. */
+static inline bool lumen_is_numbers(const lumen_abi_value *info) {
+  return lumen_kind_of(info) == LUMEN_TENSOR;
+}
+
 /* "f32"; "type 77" for one that this runtime does not know is not worth a
  * buffer, so it is "unknown". */
 const char *lumen_dtype_name(uint32_t dtype);

@@ -240,7 +240,7 @@ static int plan_outputs(const model *model, plan *plan, lumen_status *status) {
       extents[d] = extent;
     }
     plan->output_bytes[i] = UINT64_MAX;
-    if (is_known && info->kind == LUMEN_ABI_TENSOR && info->dtype != LUMEN_ABI_STRING) {
+    if (is_known && lumen_is_numbers(info)) {
       plan->output_bytes[i] = lumen_tensor_bytes(info->dtype, rank, extents);
       if (plan->output_bytes[i] > INT64_MAX)
         return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,

@@ -2,6 +2,9 @@
  * pointer, type or extent. */
 #include "plan.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 /* Name of a DLPack type as a caller would write it, for messages. */
 static const char *dl_name(lumen_dl_dtype type) {
   for (uint32_t dtype = LUMEN_F32; dtype <= LUMEN_I2; ++dtype) {
@@ -18,9 +21,24 @@ static const char *kind_name(uint32_t kind) {
   return kind < 4 ? names[kind] : "value of unknown kind";
 }
 
-static uint32_t kind_of(const lumen_abi_value *info) {
-  return info->kind == LUMEN_ABI_TENSOR && info->dtype == LUMEN_ABI_STRING ? LUMEN_STRINGS
-                                                                           : info->kind;
+/* What is checked: an input, or an item of one. */
+typedef struct subject {
+  const lumen_abi_value *info;
+  int64_t item; /* of a sequence, from 0; -1: the input itself */
+} subject;
+
+/* "input 'x': " or "input 'x', item 3: ", and the text. */
+__attribute__((format(printf, 3, 4))) static int fail(lumen_status *status, subject subject,
+                                                      const char *format, ...) {
+  char text[400], item[32] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  if (subject.item >= 0)
+    snprintf(item, sizeof(item), ", item %lld", (long long)subject.item);
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s'%s: %s", subject.info->name,
+                    item, text);
 }
 
 static bool same_type(uint32_t dtype, lumen_dl_dtype type) {
@@ -31,92 +49,137 @@ static bool same_type(uint32_t dtype, lumen_dl_dtype type) {
   return expected.code == type.code && expected.bits == type.bits && expected.lanes == type.lanes;
 }
 
-static int check_dims(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t index,
-                      lumen_status *status) {
-  const lumen_abi_value *info = &abi->inputs[index];
-  const lumen_tensor *tensor = &inputs[index].u.tensor;
-  if (tensor->ndim && !tensor->shape)
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': has no shape", info->name);
-  for (int32_t d = 0; d < tensor->ndim; ++d) {
-    int64_t extent = tensor->shape[d];
+static int check_shape(subject subject, int32_t rank, const int64_t *shape, lumen_status *status) {
+  const lumen_abi_value *info = subject.info;
+  if (rank < 0 || (info->rank >= 0 && rank != info->rank))
+    return fail(status, subject, "rank is %d, expected %d", rank, info->rank < 0 ? 0 : info->rank);
+  if (rank && !shape)
+    return fail(status, subject, "has no shape");
+  for (int32_t d = 0; d < rank; ++d) {
+    int64_t extent = shape[d];
     if (extent < 0)
-      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "input '%s': dimension %d is %lld, expected 0 or more", info->name, d,
-                        (long long)extent);
+      return fail(status, subject, "dimension %d is %lld, expected 0 or more", d,
+                  (long long)extent);
     if (info->rank < 0)
       continue;
     const lumen_abi_dim *dim = &info->dims[d];
     if (dim->extent >= 0) {
       if (extent != dim->extent)
-        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                          "input '%s': dimension %d is %lld, expected %lld", info->name, d,
-                          (long long)extent, (long long)dim->extent);
+        return fail(status, subject, "dimension %d is %lld, expected %lld", d, (long long)extent,
+                    (long long)dim->extent);
       continue;
     }
-    const char *symbol = dim->symbol ? dim->symbol : "?";
     if (dim->bound >= 0 && extent > dim->bound)
-      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "input '%s': dimension %d ('%s') is %lld, expected at most %lld",
-                        info->name, d, symbol, (long long)extent, (long long)dim->bound);
+      return fail(status, subject, "dimension %d ('%s') is %lld, expected at most %lld", d,
+                  dim->symbol ? dim->symbol : "?", (long long)extent, (long long)dim->bound);
   }
   return LUMEN_OK;
 }
 
-static int check_layout(const lumen_abi_value *info, const lumen_tensor *tensor,
-                        lumen_status *status) {
-  if (tensor->device.type != 1)
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "input '%s': is on DLPack device type %d, expected 1 (host memory)",
-                      info->name, tensor->device.type);
+static bool is_empty(int32_t rank, const int64_t *shape) {
   bool empty = false;
-  for (int32_t d = 0; d < tensor->ndim; ++d)
-    empty |= tensor->shape[d] == 0;
-  if (empty)
+  for (int32_t d = 0; d < rank; ++d)
+    empty |= shape[d] == 0;
+  return empty;
+}
+
+static int check_layout(subject subject, const lumen_tensor *tensor, lumen_status *status) {
+  if (tensor->device.type != 1)
+    return fail(status, subject, "is on DLPack device type %d, expected 1 (host memory)",
+                tensor->device.type);
+  if (is_empty(tensor->ndim, tensor->shape))
     return LUMEN_OK;
-  if (lumen_tensor_bytes(info->dtype, tensor->ndim, tensor->shape) > INT64_MAX)
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "input '%s': its shape has more bytes than memory can hold", info->name);
+  if (lumen_tensor_bytes(subject.info->dtype, tensor->ndim, tensor->shape) > INT64_MAX)
+    return fail(status, subject, "its shape has more bytes than memory can hold");
   if (!tensor->data)
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': data is NULL", info->name);
+    return fail(status, subject, "data is NULL");
   if (tensor->strides) {
     int64_t expected = 1;
     for (int32_t d = tensor->ndim - 1; d >= 0; --d) {
       if (tensor->shape[d] != 1 && tensor->strides[d] != expected)
-        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                          "input '%s': stride of dimension %d is %lld, expected %lld (row-major "
-                          "without gaps)",
-                          info->name, d, (long long)tensor->strides[d], (long long)expected);
+        return fail(status, subject,
+                    "stride of dimension %d is %lld, expected %lld (row-major without gaps)", d,
+                    (long long)tensor->strides[d], (long long)expected);
       expected *= tensor->shape[d];
     }
   }
   return LUMEN_OK;
 }
 
-static int check_input(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t index,
-                       bool with_data, lumen_status *status) {
-  const lumen_abi_value *info = &abi->inputs[index];
-  const lumen_value *value = &inputs[index];
-  uint32_t kind = kind_of(info);
-  if (value->kind != kind)
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': is a %s, expected a %s",
-                      info->name, kind_name(value->kind), kind_name(kind));
-  if (kind != LUMEN_TENSOR)
-    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
-                      "input '%s': a %s is not supported by this runtime", info->name,
-                      kind_name(kind));
-  const lumen_tensor *tensor = &value->u.tensor;
-  if (info->optional && !tensor->data && !tensor->shape)
-    return LUMEN_OK;
-  if (!same_type(info->dtype, tensor->dtype))
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': type is %s, expected %s",
-                      info->name, dl_name(tensor->dtype), lumen_dtype_name(info->dtype));
-  if (tensor->ndim < 0 || (info->rank >= 0 && tensor->ndim != info->rank))
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "input '%s': rank is %d, expected %d",
-                      info->name, tensor->ndim, info->rank < 0 ? 0 : info->rank);
-  int code = check_dims(abi, inputs, index, status);
-  if (code || !with_data)
+static int check_tensor(subject subject, const lumen_tensor *tensor, bool with_data,
+                        lumen_status *status) {
+  if (!same_type(subject.info->dtype, tensor->dtype))
+    return fail(status, subject, "type is %s, expected %s", dl_name(tensor->dtype),
+                lumen_dtype_name(subject.info->dtype));
+  int code = check_shape(subject, tensor->ndim, tensor->shape, status);
+  return code || !with_data ? code : check_layout(subject, tensor, status);
+}
+
+static int check_strings(subject subject, const lumen_strings *strings, bool with_data,
+                         lumen_status *status) {
+  int code = check_shape(subject, strings->ndim, strings->shape, status);
+  if (code || !with_data || is_empty(strings->ndim, strings->shape))
     return code;
-  return check_layout(info, tensor, status);
+  uint64_t count = 1;
+  for (int32_t d = 0; d < strings->ndim; ++d)
+    if (__builtin_mul_overflow(count, (uint64_t)strings->shape[d], &count) ||
+        count > INT64_MAX / sizeof(lumen_string))
+      return fail(status, subject, "its shape has more bytes than memory can hold");
+  if (!strings->data)
+    return fail(status, subject, "data is NULL");
+  for (uint64_t i = 0; i < count; ++i)
+    if (strings->data[i].length && !strings->data[i].data)
+      return fail(status, subject, "data of string %llu is NULL", (unsigned long long)i);
+  return LUMEN_OK;
+}
+
+static int fail_kind(subject subject, uint32_t kind, const char *expected, lumen_status *status) {
+  return fail(status, subject, "is a %s, expected a %s", kind_name(kind), expected);
+}
+
+/* A tensor of numbers or of strings. */
+static int check_any_tensor(subject subject, const lumen_value *value, bool with_data,
+                            lumen_status *status) {
+  uint32_t kind = subject.info->dtype == LUMEN_ABI_STRING ? LUMEN_STRINGS : LUMEN_TENSOR;
+  if (value->kind != kind)
+    return fail_kind(subject, value->kind, kind_name(kind), status);
+  return kind == LUMEN_STRINGS ? check_strings(subject, &value->u.strings, with_data, status)
+                               : check_tensor(subject, &value->u.tensor, with_data, status);
+}
+
+static int check_sequence(subject subject, const lumen_sequence *sequence, bool with_data,
+                          lumen_status *status) {
+  if (sequence->length && !sequence->items)
+    return fail(status, subject, "has %llu items, but their array is NULL",
+                (unsigned long long)sequence->length);
+  int code = LUMEN_OK;
+  for (uint64_t i = 0; i < sequence->length && !code; ++i) {
+    subject.item = (int64_t)i;
+    code = check_any_tensor(subject, &sequence->items[i], with_data, status);
+  }
+  return code;
+}
+
+static int check_input(const lumen_abi_value *info, const lumen_value *value, bool with_data,
+                       lumen_status *status) {
+  subject subject = {info, -1};
+  /* Zeroed: left out. */
+  if (info->optional && value->kind == LUMEN_TENSOR && !value->u.tensor.data &&
+      !value->u.tensor.shape)
+    return LUMEN_OK;
+  uint32_t kind = lumen_kind_of(info);
+  if (value->kind != kind)
+    return fail_kind(subject, value->kind, kind_name(kind), status);
+  if (kind == LUMEN_SEQUENCE)
+    return check_sequence(subject, &value->u.sequence, with_data, status);
+  if (kind != LUMEN_OPTIONAL)
+    return check_any_tensor(subject, value, with_data, status);
+  const lumen_value *inside = value->u.optional.value;
+  if (!inside)
+    return LUMEN_OK;
+  return inside->kind == LUMEN_SEQUENCE
+             ? check_sequence(subject, &inside->u.sequence, with_data, status)
+             : check_any_tensor(subject, inside, with_data, status);
 }
 
 static int check_count(const char *what, uint32_t given, uint32_t expected, const void *values,
@@ -133,7 +196,7 @@ int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, ui
                        bool with_data, lumen_status *status) {
   int code = check_count("inputs", count, abi->num_inputs, inputs, status);
   for (uint32_t i = 0; !code && i < count; ++i)
-    code = check_input(abi, inputs, i, with_data, status);
+    code = check_input(&abi->inputs[i], &inputs[i], with_data, status);
   return code;
 }
 
@@ -145,11 +208,9 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
     return code;
   for (uint32_t i = 0; i < count; ++i) {
     const lumen_abi_value *info = &abi->outputs[i];
-    uint32_t kind = kind_of(info);
-    if (kind != LUMEN_TENSOR)
-      return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
-                        "output '%s': a %s is not supported by this runtime", info->name,
-                        kind_name(kind));
+    /* What is no tensor of numbers is always the context's. */
+    if (!lumen_is_numbers(info))
+      continue;
     if (outputs[i].kind != LUMEN_TENSOR)
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "output '%s': is a %s, expected a tensor", info->name,

@@ -178,8 +178,8 @@ TEST_F(Artifact, HoldsTheTables) {
   EXPECT_STREQ(actual.calls[0].node, "StringConcat 'c'");
   EXPECT_EQ(StringRef(static_cast<const char *>(actual.calls[0].data), actual.calls[0].data_size),
             "ab");
-  EXPECT_EQ(actual.calls[0].first_arg, 1u);
-  EXPECT_EQ(actual.calls[0].num_args, 2u);
+  expectRows(actual.calls[0].args, actual.calls[0].num_inputs, tables.calls[0].inputs);
+  expectRows(actual.calls[0].args + 1, actual.calls[0].num_outputs, tables.calls[0].outputs);
   EXPECT_EQ(actual.calls[0].first_size, 1u);
   EXPECT_EQ(actual.calls[0].num_sizes, 1u);
   EXPECT_EQ(ArrayRef<uint32_t>(actual.arg_buffers, tables.argBuffers.size()),

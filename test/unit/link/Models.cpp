@@ -203,7 +203,13 @@ void ScaleModel::addSteps() {
   tables.storages.push_back({LUMEN_ABI_ARENA, 0, 0, 0, 2, 1, 2, 0});
   tables.storages.push_back({LUMEN_ABI_HEAP, 0, 0, 0, 3, 0, 4, 0});
   tables.buffers.push_back({5, 2, 0, 0});
-  tables.calls = {{"start", "StringConcat 'c'", {'a', 'b'}, 1, 2, 1, 1}};
+  tables.calls = {{"start",
+                   "StringConcat 'c'",
+                   {'a', 'b'},
+                   {{4, LUMEN_ABI_CALL_TENSOR, LUMEN_ABI_I64, 1}},
+                   {{2, LUMEN_ABI_CALL_VALUE, LUMEN_ABI_STRING, 2}},
+                   1,
+                   1}};
   tables.steps = {{LUMEN_ABI_STEP_LAUNCH, 0, 0, 0}, {LUMEN_ABI_STEP_BIND, 1, 4, LUMEN_ABI_I64},
                   {LUMEN_ABI_STEP_EVAL, 3, 1, 0},   {LUMEN_ABI_STEP_CALL, 0, 0, 0},
                   {LUMEN_ABI_STEP_BRANCH, 3, 6, 0}, {LUMEN_ABI_STEP_JUMP, 0, 0, 0}};

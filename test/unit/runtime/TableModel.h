@@ -70,6 +70,10 @@ public:
     value(outputs, name, dtype, std::move(dims), false);
     return storage(LUMEN_ABI_OUTPUT, sizeExpr, outputs.size() - 1);
   }
+  // One that is no tensor.
+  void setKind(std::vector<lumen_abi_value> &values, lumen_abi_kind kind) {
+    values.back().kind = kind;
+  }
   uint32_t arena(uint32_t sizeExpr, uint32_t first, uint32_t last) {
     uint32_t result = storage(LUMEN_ABI_ARENA, sizeExpr, 0);
     storages.back().first = first;
@@ -101,14 +105,26 @@ public:
     launches.push_back(row);
     return launches.size() - 1;
   }
-  uint32_t call(int (*function)(lumen_abi_call_frame *, const lumen_abi_call *), const char *node,
-                std::initializer_list<uint32_t> args, std::initializer_list<uint32_t> sizes = {},
-                const void *data = nullptr, uint64_t dataSize = 0) {
-    calls.push_back({function, node, data, dataSize, static_cast<uint32_t>(argBuffers.size()),
-                     static_cast<uint32_t>(args.size()), static_cast<uint32_t>(sizeExprs.size()),
+  // Arguments of a call.
+  struct Arg {
+    uint32_t buffer;
+    lumen_abi_call_arg_kind kind;
+    lumen_abi_dtype dtype = LUMEN_ABI_STRING;
+    int32_t rank = -1;
+  };
+  uint32_t call(int (*function)(lumen_abi_call_frame *), std::vector<Arg> inputs,
+                std::vector<Arg> outputs, std::vector<uint32_t> sizes = {}, std::string data = {}) {
+    args.emplace_back();
+    for (const std::vector<Arg> &side : {inputs, outputs})
+      for (const Arg &arg : side)
+        args.back().push_back({arg.buffer, static_cast<uint32_t>(arg.kind),
+                               static_cast<uint32_t>(arg.dtype), arg.rank});
+    attributes.push_back(std::move(data));
+    calls.push_back({function, "Call 'c'", attributes.back().data(), attributes.back().size(),
+                     args.back().data(), static_cast<uint32_t>(inputs.size()),
+                     static_cast<uint32_t>(outputs.size()), static_cast<uint32_t>(sizeExprs.size()),
                      static_cast<uint32_t>(sizes.size())});
-    argBuffers.insert(argBuffers.end(), args);
-    sizeExprs.insert(sizeExprs.end(), sizes);
+    sizeExprs.insert(sizeExprs.end(), sizes.begin(), sizes.end());
     return calls.size() - 1;
   }
   // Returns its position.
@@ -176,6 +192,8 @@ private:
   }
 
   std::deque<std::vector<lumen_abi_dim>> shapes;
+  std::deque<std::vector<lumen_abi_call_arg>> args;
+  std::deque<std::string> attributes;
   std::deque<lumen_abi_variant> variants;
   lumen_abi_level level = {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures};
   lumen_module module = {&lumen_runtime_api, &abi};

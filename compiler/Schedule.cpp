@@ -140,7 +140,11 @@ void ScheduleBuilder::addSignature() {
       dim.bound = bounds.upperNumber(size).value_or(-1);
       std::set<std::string> names;
       size.collectSymbols(names);
-      dim.expr = exprs.symbolIndex(*names.begin());
+      // One that is more than a symbol follows from symbols of other dimensions.
+      if (size == SymExpr::symbol(*names.begin()))
+        dim.expr = exprs.symbolIndex(*names.begin());
+      else
+        dim.boundExpr = exprs.add(size);
     }
   auto types = main->getAttrOfType<ArrayAttr>("lumen.result_types").getAsValueRange<TypeAttr>();
   auto resultBounds = main->getAttrOfType<ArrayAttr>("lumen.result_bounds");
@@ -352,6 +356,9 @@ void ScheduleBuilder::finish() {
     expr = exprs.indexOf(expr);
   for (lumen_abi_buffer &buffer : tables.buffers)
     buffer.offset_expr = exprs.indexOf(buffer.offset_expr);
+  for (link::Value &value : tables.inputs)
+    for (link::Dim &dim : *value.dims)
+      dim.boundExpr = exprs.indexOf(dim.boundExpr);
   for (link::Value &value : tables.outputs)
     for (link::Dim &dim : *value.dims) {
       dim.expr = exprs.indexOf(dim.expr);

@@ -38,7 +38,7 @@ struct Dim {
   int64_t bound = -1;
   std::string symbol;                  ///< Empty where there is none.
   uint32_t expr = LUMEN_ABI_NONE;      ///< Input: an entry symbol. Output: an expression.
-  uint32_t boundExpr = LUMEN_ABI_NONE; ///< Outputs only.
+  uint32_t boundExpr = LUMEN_ABI_NONE; ///< Input: what it must equal.
 };
 
 struct Value {

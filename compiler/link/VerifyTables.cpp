@@ -80,6 +80,8 @@ Error Verifier::value(bool output, const Value &value) {
     if (!output) {
       if (Error error = optional(what, "entry symbol", dim.expr, tables.numEntrySymbols))
         return error;
+      if (Error error = optional(what, "entry expression", dim.boundExpr, tables.numEntryExprs))
+        return error;
       continue;
     }
     // Strings bring their own extents.

@@ -310,9 +310,10 @@ typedef struct lumen_context_options {
 
 /* ---- Profile ------------------------------------------------------------ */
 
-/* One step of the schedule, over all runs since lumen_profile_enable(). */
+/* One launch of the schedule, or one operation on values that are no tensors, over
+ * all runs since lumen_profile_enable(). In a loop it counts each time. */
 typedef struct lumen_profile_entry {
-  const char *kernel; /* name of the kernel */
+  const char *kernel; /* name of the kernel; "call" for an operation */
   const char *nodes;  /* the ONNX nodes it computes, joined by " + " */
   const char *level;  /* of the variant that ran */
   uint64_t count, total_ns, min_ns;

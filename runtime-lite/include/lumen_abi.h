@@ -62,8 +62,10 @@ typedef struct lumen_abi_dim {
    * Output: the expression that it is, read after the last step; LUMEN_ABI_NONE
    * only in values that bring their extents, such as strings. */
   uint32_t expr;
-  /* Output: an expression over entry symbols that is never smaller, LUMEN_ABI_NONE
-   * where there is none. The expression itself where it has entry symbols only. */
+  /* Input: an entry expression that it must equal ("past + seq", over symbols that
+   * other dimensions bind), or LUMEN_ABI_NONE. Output: an expression over entry
+   * symbols that is never smaller, LUMEN_ABI_NONE where there is none. The expression
+   * itself where it has entry symbols only. */
   uint32_t bound_expr;
 } lumen_abi_dim;
 

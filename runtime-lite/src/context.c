@@ -235,7 +235,8 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
   const model *model = context->model;
   const lumen_abi_model *abi = model->abi;
   if (!context->profile)
-    context->profile = lumen_allocate(abi->num_launches * sizeof(lumen_profile_entry));
+    context->profile = lumen_allocate(((uint64_t)abi->num_launches + abi->num_calls) *
+                                      sizeof(lumen_profile_entry));
   if (!context->profile)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
                       "%s: no memory for a profile of %u launches", abi->name, abi->num_launches);
@@ -248,11 +249,15 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
                                                 .flops = launch->flops,
                                                 .bytes = launch->bytes};
   }
+  for (uint32_t i = 0; i < abi->num_calls; ++i)
+    context->profile[abi->num_launches + i] = (lumen_profile_entry){
+        .kernel = "call", .nodes = abi->calls[i].node, .level = "", .min_ns = UINT64_MAX};
   return LUMEN_OK;
 }
 
 const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *base, uint32_t *count) {
   const context *context = (const struct context *)base;
-  *count = context->profile ? context->model->abi->num_launches : 0;
+  const lumen_abi_model *abi = context->model->abi;
+  *count = context->profile ? abi->num_launches + abi->num_calls : 0;
   return context->profile;
 }

@@ -560,6 +560,15 @@ static uint64_t now(void) {
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+/* Adds the time since `begin` to an entry of the profile. */
+static void account(lumen_profile_entry *entry, uint64_t begin) {
+  uint64_t spent = now() - begin;
+  ++entry->count;
+  entry->total_ns += spent;
+  if (spent < entry->min_ns)
+    entry->min_ns = spent;
+}
+
 static void step(context *context, uint32_t index) {
   cpu_context *state = context->device_state;
   const model *model = context->model;
@@ -569,13 +578,8 @@ static void step(context *context, uint32_t index) {
   uint64_t begin = entry ? now() : 0;
   run_launch(device, launch, state->args + launch->first_arg, state->sizes, state->scratch,
              context->executor);
-  if (entry) {
-    uint64_t spent = now() - begin;
-    ++entry->count;
-    entry->total_ns += spent;
-    if (spent < entry->min_ns)
-      entry->min_ns = spent;
-  }
+  if (entry)
+    account(entry, begin);
 }
 
 /* ---- Steps -------------------------------------------------------------- */
@@ -723,8 +727,13 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
                                 .status = status,
                                 .inputs = inputs,
                                 .outputs = outputs};
+  lumen_profile_entry *entry =
+      context->profile ? &context->profile[abi->num_launches + index] : NULL;
+  uint64_t begin = entry ? now() : 0;
   if (!code)
     code = call->function(&frame);
+  if (entry)
+    account(entry, begin);
   lumen_heap_release(heap, memory);
   return code;
 }

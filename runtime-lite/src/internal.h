@@ -49,7 +49,7 @@ typedef struct context {
   void **inputs, **outputs;
   void *
       *handed_out; /* by the last runs: an output that comes back with it is the context's again */
-  lumen_profile_entry *profile; /* one per launch, NULL: not enabled */
+  lumen_profile_entry *profile; /* one per launch, then per call; NULL: not enabled */
 } context;
 
 /* Writes code and text, and returns the code. */

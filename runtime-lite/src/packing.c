@@ -9,6 +9,9 @@
 /* Ranges are looked through by groups of this many. */
 enum { group = 64 };
 
+/* After so much no further order is tried: a quarter of a second. */
+enum { max_work = 60000000 };
+
 typedef struct sortable {
   uint64_t key;
   uint32_t index;
@@ -17,6 +20,7 @@ typedef struct sortable {
 struct lumen_packing {
   uint32_t count;
   bool is_dense; /* most ranges overlap in time */
+  uint64_t work; /* of one order: pairs of ranges that are compared, about */
   sortable *order;
   uint64_t *offsets;  /* of the attempt that goes on */
   bool *is_placed;    /* in it */
@@ -112,7 +116,9 @@ lumen_packing *lumen_packing_create(const lumen_range *ranges, uint32_t count) {
     pairs += i - dead;
   }
   /* Sorting those that overlap costs more than walking through all, if they are many. */
-  packing->is_dense = pairs * 16 > (uint64_t)count * count / 2;
+  uint64_t all = (uint64_t)count * count / 2;
+  packing->is_dense = pairs * 16 > all;
+  packing->work = packing->is_dense ? all : pairs * 16;
   return packing;
 }
 
@@ -256,7 +262,9 @@ void lumen_pack(lumen_packing *packing, lumen_range *ranges, uint64_t *size,
                 uint64_t *lower_bound) {
   *size = UINT64_MAX;
   *lower_bound = peak(packing, ranges);
-  for (uint32_t kind = 0; kind < num_orders && *size > *lower_bound; ++kind) {
+  uint64_t work = 0;
+  for (uint32_t kind = 0; kind < num_orders && *size > *lower_bound && work <= max_work; ++kind) {
+    work += packing->work;
     for (uint32_t i = 0; i < packing->count; ++i)
       packing->order[i] = (sortable){key_of((order_kind)kind, &ranges[i]), i};
     sort(packing->order, packing->count);

@@ -112,6 +112,12 @@ static int fail_symbol(const planner *planner, uint32_t symbol, uint32_t input, 
                     (long long)planner->symbols[symbol], binder, abi->inputs[at].name);
 }
 
+static const int64_t *shape_of(const lumen_abi_value *info, const lumen_value *value) {
+  if (info->rank <= 0 || info->kind != LUMEN_ABI_TENSOR)
+    return NULL;
+  return info->dtype == LUMEN_ABI_STRING ? value->u.strings.shape : value->u.tensor.shape;
+}
+
 /* The entry symbols' values in planner->symbols. One whose inputs were all left
  * out is 0. */
 static int bind_symbols(planner *planner, const lumen_value *inputs, lumen_status *status) {
@@ -127,10 +133,7 @@ static int bind_symbols(planner *planner, const lumen_value *inputs, lumen_statu
       continue;
     uint32_t first = position;
     position += (uint32_t)info->rank;
-    const int64_t *shape = NULL;
-    if (info->kind == LUMEN_ABI_TENSOR)
-      shape =
-          info->dtype == LUMEN_ABI_STRING ? inputs[i].u.strings.shape : inputs[i].u.tensor.shape;
+    const int64_t *shape = shape_of(info, &inputs[i]);
     if (!shape)
       continue;
     for (int32_t d = 0; d < info->rank; ++d) {
@@ -143,6 +146,28 @@ static int bind_symbols(planner *planner, const lumen_value *inputs, lumen_statu
       } else if (planner->symbols[symbol] != shape[d]) {
         return fail_symbol(planner, symbol, i, d, shape[d], status);
       }
+    }
+  }
+  return LUMEN_OK;
+}
+
+/* Extents that are expressions of what other dimensions have bound. */
+static int check_extents(const lumen_abi_model *abi, const plan *plan, const lumen_value *inputs,
+                         lumen_status *status) {
+  for (uint32_t i = 0; i < abi->num_inputs; ++i) {
+    const lumen_abi_value *info = &abi->inputs[i];
+    const int64_t *shape = shape_of(info, &inputs[i]);
+    for (int32_t d = 0; shape && d < info->rank; ++d) {
+      const lumen_abi_dim *dim = &info->dims[d];
+      if (dim->extent >= 0 || dim->bound_expr == LUMEN_ABI_NONE ||
+          plan->values[dim->bound_expr] == shape[d])
+        continue;
+      char where[200];
+      lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "input '%s': dimension %d ('%s') is %lld, expected %lld%s", info->name, d,
+                        dim->symbol ? dim->symbol : "?", (long long)shape[d],
+                        (long long)plan->values[dim->bound_expr], where);
     }
   }
   return LUMEN_OK;
@@ -251,11 +276,14 @@ static int plan_outputs(const model *model, plan *plan, lumen_status *status) {
   return LUMEN_OK;
 }
 
-static int make_plan(planner *planner, plan *plan, lumen_status *status) {
+static int make_plan(planner *planner, plan *plan, const lumen_value *inputs,
+                     lumen_status *status) {
   const lumen_abi_model *abi = planner->model->abi;
   if (abi->num_entry_symbols)
     memcpy(plan->symbols, planner->symbols, abi->num_entry_symbols * sizeof(int64_t));
   int code = lumen_evaluate(abi, plan, 0, abi->num_entry_exprs, status);
+  if (!code && abi->num_entry_symbols)
+    code = check_extents(abi, plan, inputs, status);
   for (uint32_t i = 0; i < abi->num_entry_checks && !code; ++i)
     code = lumen_check(abi, plan, i, status);
   if (!code)
@@ -280,7 +308,7 @@ int lumen_planner_find(planner *planner, const lumen_value *inputs, plan **resul
     if (known->id && (!bytes || !memcmp(known->symbols, planner->symbols, bytes))) {
       known->last_use = ++planner->num_uses;
       *result = known;
-      return LUMEN_OK;
+      return bytes ? check_extents(abi, known, inputs, status) : LUMEN_OK;
     }
     /* An empty one was never used. */
     if (known->last_use < oldest->last_use)
@@ -289,7 +317,7 @@ int lumen_planner_find(planner *planner, const lumen_value *inputs, plan **resul
   oldest->id = oldest->last_use = 0;
   int code = oldest->symbols ? LUMEN_OK : open_plan(oldest, planner->model, status);
   if (!code)
-    code = make_plan(planner, oldest, status);
+    code = make_plan(planner, oldest, inputs, status);
   if (code)
     return code;
   oldest->id = ++planner->num_plans;

@@ -1,7 +1,8 @@
-/* Both public headers, alone and twice. */
+/* The public headers, alone and twice. */
 #include "lumen.h"
 #include "lumen.h"
 #include "lumen_abi.h"
+#include "lumen_calls.h"
 
 int main(void) {
   lumen_model *model = NULL;

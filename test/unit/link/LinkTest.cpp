@@ -118,6 +118,23 @@ TEST(Link, RefusesWeightsThatDoNotFit) {
   EXPECT_TRUE(folder.files().empty());
 }
 
+// An operation of the runtime is linked in where a model calls it, and only there.
+TEST(Link, BringsWhatIsCalled) {
+  Folder folder;
+  ScaleModel model("tiny");
+  model.addSteps();
+  auto size = [&](const char *function) {
+    model.tables.calls[0].function = function;
+    EXPECT_EQ(message(model.link(output(folder, "m.so"))), "success") << function;
+    return readFile(folder.file("m.so")).size();
+  };
+  size_t without = size("start");
+  size_t regex = size("lumen_call_regex_full_match");
+  EXPECT_GT(regex, without + 8000);
+  EXPECT_GT(size("lumen_call_sequence_at"), without + 3000);
+  EXPECT_LT(regex, without + 40000);
+}
+
 // The weights grow the only member of a static library, whatever their size, and
 // other tools still read it.
 TEST(Link, WritesAWellFormedArchive) {

@@ -67,6 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
               "buffer 4 names expression 4 of 4"},
         Fault{[](ModelTables &t) { t.inputs[1].dims->front().expr = 1; },
               "dimension 0 of input 'n' names entry symbol 1 of 1"},
+        Fault{[](ModelTables &t) { t.inputs[1].dims->front().boundExpr = 3; },
+              "dimension 0 of input 'n' names entry expression 3 of 3"},
         Fault{[](ModelTables &t) { t.outputs[1].dims->front().expr = LUMEN_ABI_NONE; },
               "dimension 0 of output 'found' has no expression"},
         Fault{[](ModelTables &t) { t.outputs[1].dims->front().boundExpr = 3; },

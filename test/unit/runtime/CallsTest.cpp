@@ -196,12 +196,18 @@ TEST(StringCallsTest, Concat) {
   ASSERT_NE(opened.context, nullptr) << opened.status.message;
   StringsValue a({"x", "", "long text"}, {3, 1}), b({"1", ""}, {2});
   lumen_value inputs[2] = {a.value, b.value}, outputs[1] = {};
+  ASSERT_EQ(lumen_profile_enable(opened.context, nullptr), LUMEN_OK);
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(opened.run(inputs, outputs), "");
     EXPECT_EQ(textsOf(outputs[0]), Strings({"x1", "x", "1", "", "long text1", "long text"}));
     EXPECT_EQ(shapeOf(outputs[0]), std::vector<int64_t>({3, 2}));
   }
-  StringsValue wrong({"1", "2"}, {2, 1}), three({"1", "2", "3"}, {3});
+  uint32_t count;
+  const lumen_profile_entry *entries = lumen_profile_entries(opened.context, &count);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(entries[0].nodes, "Call 'c'");
+  EXPECT_EQ(entries[0].count, 3u);
+  StringsValue three({"1", "2", "3"}, {3});
   lumen_value empty[2] = {StringsValue({}, {0, 1}).value, b.value};
   std::vector<int64_t> shape = {0, 1};
   empty[0].u.strings.shape = shape.data();

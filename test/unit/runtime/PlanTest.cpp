@@ -112,6 +112,37 @@ TEST_F(PlanTest, DisagreeingSymbol) {
   EXPECT_EQ(opened->status.code, LUMEN_ERROR_INVALID_ARGUMENT);
 }
 
+// A dimension that follows from others is checked, whether their plan is new or not.
+TEST(ExtentsTest, FollowFromOthers) {
+  TableModel model("cache");
+  uint32_t past = model.symbol("past"), seq = model.symbol("seq");
+  uint32_t sum = model.add(model.valueOf(past), model.valueOf(seq));
+  model.input("mask", LUMEN_ABI_F32, {TableModel::dynamic("past + seq", LUMEN_ABI_NONE, sum)});
+  model.input("k", LUMEN_ABI_F32,
+              {TableModel::dynamic("past", past), TableModel::dynamic("seq", seq)});
+  model.finishEntry();
+  OpenModel opened(model);
+  std::vector<float> data(100);
+  int64_t mask = 7, shape[2] = {3, 4};
+  lumen_value inputs[2] = {lumen_tensor_value(data.data(), LUMEN_F32, 1, &mask),
+                           lumen_tensor_value(data.data(), LUMEN_F32, 2, shape)};
+  auto run = [&] {
+    opened.status = {};
+    lumen_run(opened.context, inputs, 2, nullptr, 0, &opened.status);
+    return std::string(opened.status.message);
+  };
+  const char *error = "input 'mask': dimension 0 ('past + seq') is 8, expected 7 where past is 3, "
+                      "seq is 4";
+  mask = 8;
+  EXPECT_EQ(run(), error);
+  mask = 7;
+  EXPECT_EQ(run(), "");
+  mask = 8;
+  EXPECT_EQ(run(), error);
+  shape[0] = 4;
+  EXPECT_EQ(run(), "");
+}
+
 // What an input leaves out, another may bind; what all leave out is 0.
 TEST_F(PlanTest, LeftOut) {
   fake.inputs[0].optional = 1;

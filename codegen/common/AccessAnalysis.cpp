@@ -217,6 +217,29 @@ void Walker::walk(Value value, ArrayRef<Form> forms) {
         llvm::append_range(operand, forms.drop_front(axis + count));
         walk(op.getOperand(), operand);
       })
+      .Case([&](PickOp op) {
+        SmallVector<Form> operand;
+        size_t next = 0;
+        for (int64_t dim : op.getDims()) {
+          if (dim >= 0) {
+            operand.push_back(forms[dim]);
+            continue;
+          }
+          Value indices = op.getIndices()[next++];
+          Form picked = zero();
+          picked.bent = true;
+          ArrayRef<Form> where = forms.take_front(tensorType(indices).getRank());
+          for (const Form &form : where) {
+            Form bentForm = bend(form);
+            for (int64_t i = 0; i < rank; ++i)
+              if (bentForm.factors[i] != SymExpr(0))
+                picked.factors[i] = 1;
+          }
+          walk(indices, where);
+          operand.push_back(picked);
+        }
+        walk(op.getOperand(), operand);
+      })
       .Default([&](Operation *op) {
         for (Value operand : op->getOperands())
           walk(operand, forms);

@@ -365,7 +365,9 @@ private:
                    llvm::function_ref<Value()> onFalse);
   Value emitConcat(ConcatOp op, const Place &place);
   Value emitPad(PadOp op, const Place &place);
+  LaneIndex pick(Value indices, Place where, const SymExpr &size);
   Value emitGather(GatherOp op, const Place &place);
+  Value emitPick(PickOp op, const Place &place);
   LaneIndex cycle(const LaneIndex &a, const SymExpr &period, const SymExpr &low, int64_t lanes);
   LaneIndex reflect(const LaneIndex &a, const SymExpr &size, const SymExpr &low, int64_t lanes);
 
@@ -425,6 +427,7 @@ Value ExpressionEmitter::emitNew(Value value, const Place &place) {
       .Case([&](ConcatOp op) { return emitConcat(op, place); })
       .Case([&](PadOp op) { return emitPad(op, place); })
       .Case([&](GatherOp op) { return emitGather(op, place); })
+      .Case([&](PickOp op) { return emitPick(op, place); })
       .Default([&](Operation *op) {
         SmallVector<Value> operands;
         for (Value operand : op->getOperands())
@@ -748,48 +751,69 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
   return make<arith::SelectOp>(inside, value, padding());
 }
 
-Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
-  int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
-  SymExpr size = sizeOf(op.getOperand(), axis);
-  auto begin = place.indices.begin();
-  Place where =
-      withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
+/// The place that the elements of `indices` at `where` name in a dimension of `size`.
+LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &size) {
   bool uniform = where.isUniform();
+  int64_t lanes = where.lanes;
   if (uniform) {
     where.isVector = false;
     where.lanes = 1;
     where.mask = nullptr;
   }
-  Value picked = emitAt(op.getIndices(), where);
+  Value picked = emitAt(indices, where);
   LaneIndex lane;
   if (uniform) {
     lane.base = make<arith::IndexCastOp>(builder.getIndexType(), picked);
     Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base, index(0));
     Value wrapped = make<arith::AddIOp>(lane.base, index(size));
     lane.base = make<arith::SelectOp>(negative, wrapped, lane.base);
-    lane = clamp(lane, 0, size - 1, 1);
-  } else {
-    auto type = cast<VectorType>(picked.getType());
-    VectorType target = indexVector(place.lanes);
-    unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
-    // Extended first: the dimension may be longer than what its indices count.
-    if (from < to) {
-      auto indices = tensorType(op.getIndices()).getElementType();
-      picked = indices.isUnsignedInteger() ? make<arith::ExtUIOp>(target, picked)
-                                           : make<arith::ExtSIOp>(target, picked);
-      type = target;
-    }
-    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, splat(type, 0));
-    Value wrapped = make<arith::AddIOp>(picked, splat(type, size));
-    picked = make<arith::SelectOp>(negative, wrapped, picked);
-    // Clamped before it is narrowed, so that large indices do not wrap around.
-    lane = clamp({{}, 0, picked}, 0, size - 1, place.lanes);
-    if (from > to)
-      lane.bent = make<arith::TruncIOp>(target, lane.bent);
+    return clamp(lane, 0, size - 1, 1);
   }
+  auto type = cast<VectorType>(picked.getType());
+  VectorType target = indexVector(lanes);
+  unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
+  // Extended first: the dimension may be longer than what its indices count.
+  if (from < to) {
+    picked = tensorType(indices).getElementType().isUnsignedInteger()
+                 ? make<arith::ExtUIOp>(target, picked)
+                 : make<arith::ExtSIOp>(target, picked);
+    type = target;
+  }
+  Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, splat(type, 0));
+  Value wrapped = make<arith::AddIOp>(picked, splat(type, size));
+  picked = make<arith::SelectOp>(negative, wrapped, picked);
+  // Clamped before it is narrowed, so that large indices do not wrap around.
+  lane = clamp({{}, 0, picked}, 0, size - 1, lanes);
+  if (from > to)
+    lane.bent = make<arith::TruncIOp>(target, lane.bent);
+  return lane;
+}
+
+Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
+  int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
+  auto begin = place.indices.begin();
+  Place where =
+      withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
   SmallVector<LaneIndex> indices(begin, begin + axis);
-  indices.push_back(lane);
+  indices.push_back(pick(op.getIndices(), where, sizeOf(op.getOperand(), axis)));
   indices.append(begin + axis + indicesRank, place.indices.end());
+  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+}
+
+Value ExpressionEmitter::emitPick(PickOp op, const Place &place) {
+  SmallVector<LaneIndex> indices;
+  size_t picked = 0;
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    if (dim >= 0) {
+      indices.push_back(place.indices[dim]);
+      continue;
+    }
+    Value tensor = op.getIndices()[picked++];
+    auto begin = place.indices.begin();
+    Place where = withIndices(
+        place, SmallVector<LaneIndex>(begin, begin + tensorType(tensor).getRank()));
+    indices.push_back(pick(tensor, where, sizeOf(op.getOperand(), i)));
+  }
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 

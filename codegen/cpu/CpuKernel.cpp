@@ -28,6 +28,8 @@ static KernelBuilder builderFor(Operation *root) {
     return buildReduction;
   case Family::Normalization:
     return buildNormalization;
+  case Family::Loops:
+    return buildLoops;
   default:
     return nullptr;
   }

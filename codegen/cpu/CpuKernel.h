@@ -95,6 +95,14 @@ mlir::FailureOr<LaunchShape> buildWindow(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildReduction(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildNormalization(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildElementwise(CpuKernel &); ///< and movement
+mlir::FailureOr<LaunchShape> buildLoops(CpuKernel &);       ///< by the root's kind
+mlir::FailureOr<LaunchShape> buildAccumulate(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildNms(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildNonzero(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildRecurrence(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildScatter(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildSort(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildUnique(CpuKernel &);
 
 } // namespace lumen::cpu
 

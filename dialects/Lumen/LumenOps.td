@@ -362,6 +362,29 @@ def GatherOp : LumenOp<"gather", "Movement"> {
   let hasVerifier = 1;
 }
 
+def PickOp : LumenOp<"pick", "Movement"> {
+  let summary = "picks elements by indices along several dimensions";
+  let description = [{
+    Operand dimension `d` is walked by result dimension `dims[d]`, or, where that is
+    -1, by the next of `indices`. The shape of an index tensor is the beginning of the
+    result's shape. Indices count from the end when negative. GatherElements,
+    GatherND and everything that samples an image.
+
+    Example: `result[i, j] = operand[i, indices[i, j]]`
+    ```mlir
+    %1 = lumen.pick %x (%i) [0, -1] : tensor<4x8xf32>, (tensor<4x3xi64>) -> tensor<4x3xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Variadic<AnyRankedTensor>:$indices,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand `(` $indices `)` $dims attr-dict `:` type($operand) `,` `(` type($indices) `)` `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def IotaOp : LumenOp<"iota", "Elementwise"> {
   let summary = "the index along one dimension";
   let description = [{
@@ -534,5 +557,7 @@ def YieldOp : LumenOp<"yield", "Control", [Terminator, ReturnLike]> {
     build($_builder, $_state, ::mlir::ValueRange{}, ::lumen::DimsAttr::get($_builder.getContext(), {}));
   }]>];
 }
+
+include "dialects/Lumen/LumenLoops.td"
 
 #endif

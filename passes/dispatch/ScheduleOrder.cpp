@@ -17,9 +17,12 @@ void ScheduleOrder::number(Block &block) {
   for (Operation &op : block) {
     unsigned position = operations.size();
     operations.push_back(&op);
-    for (Region &region : op.getRegions())
-      for (Block &inner : region)
-        number(inner);
+    // What a kernel does inside is no part of the schedule.
+    if (auto lumenOp = dyn_cast<LumenOpInterface>(op);
+        !lumenOp || lumenOp.getFamily() == Family::Control)
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          number(inner);
     spans[&op] = {position, operations.size() - 1};
   }
 }

@@ -89,31 +89,187 @@ static void endRegion(Node &node, Block *block, ValueRange values, ArrayRef<SymE
                          toAttr(node.emit.builder.getContext(), sizes));
 }
 
+namespace {
+
+/// While it lives, what is to be said is kept instead: something is converted that
+/// may turn out not to fit the model.
+class Attempt {
+public:
+  struct Message {
+    Location loc;
+    DiagnosticSeverity severity;
+    std::string text;
+  };
+  using Messages = SmallVector<Message>;
+
+  Attempt(Node &node, Messages &messages)
+      : node(node), handler(node.getLoc().getContext(), [&messages](Diagnostic &diagnostic) {
+          messages.push_back(
+              {diagnostic.getLocation(), diagnostic.getSeverity(), diagnostic.str()});
+          return success();
+        }) {
+    messages.clear();
+  }
+  ~Attempt() { node.forgive(); }
+
+  static void report(const Messages &messages) {
+    for (const auto &[loc, severity, text] : messages)
+      loc->getContext()->getDiagEngine().emit(loc, severity) << text;
+  }
+
+private:
+  Node &node;
+  ScopedDiagnosticHandler handler;
+};
+
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // If
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A branch that has been converted.
+/// A branch that has been converted, or failed to be.
 struct Branch {
-  Region region;
+  std::unique_ptr<Region> region;
+  bool isConverted = false;
   SmallVector<Value> results;
   std::set<std::string> symbols; ///< defined inside
   Sizes joined;                  ///< values of the symbols of the If
+  Attempt::Messages messages;    ///< why it failed, or warnings
+
+  /// Fills the region anew with what `convert` makes.
+  void fill(Node &node, llvm::function_ref<FailureOr<SmallVector<Value>>()> convert) {
+    Attempt attempt(node, messages);
+    OpBuilder::InsertionGuard guard(node.emit.builder);
+    region = std::make_unique<Region>();
+    node.emit.builder.setInsertionPointToEnd(&region->emplaceBlock());
+    FailureOr<SmallVector<Value>> converted = convert();
+    isConverted = succeeded(converted);
+    if (isConverted) {
+      results = std::move(*converted);
+      symbols = symbolsDefinedIn(*region);
+    }
+  }
+};
+
+/// Sizes of results of two branches. Those that differ become symbols; equal pairs
+/// share one, so that what is equal in both branches stays equal behind them.
+class Join {
+public:
+  Join(Node &node, Branch &first, Branch &second) : node(node), first(first), second(second) {}
+
+  SymExpr size(const SymExpr &a, const SymExpr &b) {
+    if (a == b && !usesAny(a, first.symbols))
+      return a;
+    std::string &name = symbols[{a.str(), b.str()}];
+    if (name.empty()) {
+      name = node.freshSymbol("if");
+      names.push_back(name);
+      first.joined.push_back(a);
+      second.joined.push_back(b);
+    }
+    return SymExpr::symbol(name);
+  }
+  ArrayRef<std::string> getNames() const { return names; }
+
+private:
+  Node &node;
+  Branch &first, &second;
+  std::map<std::pair<std::string, std::string>, std::string> symbols;
+  SmallVector<std::string> names;
 };
 
 } // namespace
 
-static LogicalResult convertBranch(Node &node, Region &body, Branch &branch) {
-  OpBuilder::InsertionGuard guard(node.emit.builder);
-  node.emit.builder.setInsertionPointToEnd(&branch.region.emplaceBlock());
-  FailureOr<SmallVector<Value>> results = node.convertBody(body, {});
-  if (failed(results))
-    return failure();
-  branch.results = std::move(*results);
-  branch.symbols = symbolsDefinedIn(branch.region);
+/// Whether a lumen.if can join the results of two branches; else says why not.
+static LogicalResult checkJoin(Node &node, Branch &first, Branch &second) {
+  if (first.results.size() != second.results.size())
+    return node.error() << "branches give " << first.results.size() << " and "
+                        << second.results.size() << " outputs, expected the same";
+  for (auto [i, a, b] : llvm::enumerate(first.results, second.results)) {
+    FailureOr<RankedTensorType> typeA = tensorLeaving(node, a, i),
+                                typeB = tensorLeaving(node, b, i);
+    if (failed(typeA) || failed(typeB))
+      return failure();
+    if (typeA->getElementType() != typeB->getElementType() || typeA->getRank() != typeB->getRank())
+      return node.error() << "branches give output " << i << " the types "
+                          << typeText(typeA->getElementType()) << " of shape "
+                          << shapeText(sizesOf(*typeA)) << " and "
+                          << typeText(typeB->getElementType()) << " of shape "
+                          << shapeText(sizesOf(*typeB))
+                          << ", expected the same element type and rank";
+  }
   return success();
+}
+
+static SmallVector<Value> makeIf(Node &node, Value condition, Branch &first, Branch &second) {
+  Join join(node, first, second);
+  SmallVector<Type> types;
+  for (auto [a, b] : llvm::zip(first.results, second.results)) {
+    Sizes sizes;
+    for (auto [sizeA, sizeB] : llvm::zip(sizesOf(a), sizesOf(b)))
+      sizes.push_back(join.size(sizeA, sizeB));
+    types.push_back(tensorTypeOf(sizes, getElementTypeOrSelf(a.getType())));
+  }
+  for (Branch *branch : {&first, &second}) {
+    Attempt::report(branch->messages);
+    endRegion(node, &branch->region->front(), branch->results, branch->joined);
+  }
+  auto op = IfOp::create(node.emit.builder, node.getLoc(), types, condition,
+                         namesOf(node, join.getNames()));
+  op.getThenRegion().takeBody(*first.region);
+  op.getElseRegion().takeBody(*second.region);
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
+/// Makes the branch that could be converted part of what is around it, for the run
+/// ends where the other one would be taken.
+static SmallVector<Value> makeOnly(Node &node, Value condition, Branch &branch, bool isThen) {
+  OpBuilder &builder = node.emit.builder;
+  Attempt::report(branch.messages);
+  Value number = node.emit.convert(condition, builder.getI64Type());
+  std::string name = node.freshSymbol("condition");
+  SymbolOp::create(builder, node.getLoc(), builder.getStringAttr(name), number,
+                   builder.getStringAttr("1"));
+  CheckOp::create(builder, node.getLoc(), CheckKind::Equal, textOf(node, SymExpr::symbol(name)),
+                  textOf(node, isThen ? 1 : 0),
+                  builder.getStringAttr("the condition, and the only value of it that fits "
+                                        "the rest of the model"));
+  Block &block = branch.region->front();
+  builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
+                                                      block.getOperations());
+  return branch.results;
+}
+
+static bool canJoin(Node &node, Branch &first, Branch &second, Attempt::Messages &messages) {
+  Attempt attempt(node, messages);
+  return succeeded(checkJoin(node, first, second));
+}
+
+/// Branches of different ranks: exporters write torch.squeeze so, of a dimension that
+/// may be 1. The rest of the graph is converted behind either; where it fits one of
+/// them alone, a run must take that one.
+static LogicalResult convertDivergent(Node &node, Value condition, ArrayRef<Region *> bodies,
+                                      MutableArrayRef<Branch> branches) {
+  for (auto [body, branch] : llvm::zip(bodies, branches))
+    branch.fill(node, [&, body = body] { return node.convertInPlace(*body); });
+  Branch &first = branches[0], &second = branches[1];
+  if (first.isConverted && second.isConverted) {
+    Attempt::Messages mismatch;
+    if (canJoin(node, first, second, mismatch))
+      return node.yieldGraph(makeIf(node, condition, first, second));
+    Attempt::report(mismatch);
+    return node.fail();
+  }
+  if (first.isConverted || second.isConverted) {
+    bool isThen = first.isConverted;
+    return node.yieldGraph(makeOnly(node, condition, isThen ? first : second, isThen));
+  }
+  Attempt::report(first.messages);
+  Attempt::report(second.messages);
+  return node.fail();
 }
 
 static LogicalResult convertIf(Node &node) {
@@ -131,57 +287,28 @@ static LogicalResult convertIf(Node &node) {
 
   Branch branches[2];
   for (auto [body, branch] : llvm::zip(bodies, branches))
-    if (failed(convertBranch(node, *body, branch)))
-      return failure();
+    branch.fill(node, [&, body = body] { return node.convertBody(*body, {}); });
   Branch &first = branches[0], &second = branches[1];
-  if (first.results.size() != second.results.size())
-    return node.error() << "branches give " << first.results.size() << " and "
-                        << second.results.size() << " outputs, expected the same";
-
-  // Sizes that differ become symbols; equal pairs share one, so that what is equal
-  // in both branches stays equal behind them.
-  llvm::MapVector<std::pair<std::string, std::string>, std::string,
-                  std::map<std::pair<std::string, std::string>, unsigned>>
-      symbols;
-  SmallVector<Type> types;
-  for (auto [i, a, b] : llvm::enumerate(first.results, second.results)) {
-    FailureOr<RankedTensorType> typeA = tensorLeaving(node, a, i),
-                                typeB = tensorLeaving(node, b, i);
-    if (failed(typeA) || failed(typeB))
-      return failure();
-    if (typeA->getElementType() != typeB->getElementType() || typeA->getRank() != typeB->getRank())
-      return node.error() << "branches give output " << i << " the types "
-                          << typeText(typeA->getElementType()) << " of shape "
-                          << shapeText(sizesOf(*typeA)) << " and "
-                          << typeText(typeB->getElementType()) << " of shape "
-                          << shapeText(sizesOf(*typeB))
-                          << ", expected the same element type and rank";
-    Sizes sizes;
-    for (auto [sizeA, sizeB] : llvm::zip(sizesOf(*typeA), sizesOf(*typeB))) {
-      if (sizeA == sizeB && !usesAny(sizeA, first.symbols)) {
-        sizes.push_back(sizeA);
-        continue;
-      }
-      std::string &name = symbols[{sizeA.str(), sizeB.str()}];
-      if (name.empty()) {
-        name = node.freshSymbol("if");
-        first.joined.push_back(sizeA);
-        second.joined.push_back(sizeB);
-      }
-      sizes.push_back(SymExpr::symbol(name));
-    }
-    types.push_back(tensorTypeOf(sizes, typeA->getElementType()));
+  if (first.isConverted && second.isConverted) {
+    Attempt::Messages mismatch;
+    if (canJoin(node, first, second, mismatch))
+      return node.yield(makeIf(node, *condition, first, second));
+    return convertDivergent(node, *condition, bodies, branches);
   }
-
-  SmallVector<std::string> names;
-  for (const auto &[pair, name] : symbols)
-    names.push_back(name);
-  for (Branch &branch : branches)
-    endRegion(node, &branch.region.front(), branch.results, branch.joined);
-  auto op = IfOp::create(node.emit.builder, node.getLoc(), types, *condition, namesOf(node, names));
-  op.getThenRegion().takeBody(first.region);
-  op.getElseRegion().takeBody(second.region);
-  return node.yield(op.getResults());
+  if (!first.isConverted && !second.isConverted) {
+    Attempt::report(first.messages);
+    Attempt::report(second.messages);
+    return node.fail();
+  }
+  bool isThen = first.isConverted;
+  const Attempt::Messages &mistakes = isThen ? second.messages : first.messages;
+  InFlightDiagnostic warning = emitWarning(node.getLoc());
+  warning << "a run that takes the " << (isThen ? "else" : "then")
+          << " branch will fail, for it cannot be converted";
+  if (!mistakes.empty())
+    warning.attachNote(mistakes.front().loc) << mistakes.front().text;
+  warning.report();
+  return node.yield(makeOnly(node, *condition, isThen ? first : second, isThen));
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,30 +365,25 @@ LogicalResult LoopBuilder::convert(MakeArguments leading, MakeArguments trailing
     carried.push_back(sizesOf(init));
   // A size turns into a symbol once, so the rounds end.
   bool isGeneral = false;
+  Attempt::Messages messages;
   while (true) {
-    SmallVector<std::pair<Location, std::string>> messages;
     LogicalResult converted = failure();
     {
       // An assumption that does not hold can look like a mistake of the model.
-      ScopedDiagnosticHandler handler(node.getLoc().getContext(), [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-          return failure();
-        messages.emplace_back(diagnostic.getLocation(), diagnostic.str());
-        return success();
-      });
+      Attempt attempt(node, messages);
       converted = tryConvert(leading, trailing);
     }
     if (succeeded(converted)) {
-      if (!generalize(/*all=*/false))
-        return success();
-      continue;
+      if (generalize(/*all=*/false))
+        continue;
+      Attempt::report(messages);
+      return success();
     }
     if (!isGeneral && generalize(/*all=*/true)) {
       isGeneral = true;
       continue;
     }
-    for (const auto &[loc, message] : messages)
-      emitError(loc) << message;
+    Attempt::report(messages);
     return node.fail();
   }
 }
@@ -646,7 +768,7 @@ static LogicalResult convertScan(Node &node) {
 ArrayRef<OperatorRow> lumen::controlFlowRows() {
   constexpr unsigned kVariadic = OperatorRow::kVariadic;
   static constexpr OperatorRow rows[] = {
-      {"If", 1, 1, convertIf, "branches of equal ranks"},
+      {"If", 1, 1, convertIf},
       {"Loop", 0, kVariadic, convertLoop},
       {"Scan", 1, kVariadic, convertScan, "", 9},
   };

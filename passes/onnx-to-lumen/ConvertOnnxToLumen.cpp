@@ -25,7 +25,9 @@ namespace lumen {
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
   return {elementwiseRows(), reductionRows(),     movementRows(),
           shapingRows(),     poolingRows(),       convolutionRows(),
-          contractionRows(), normalizationRows(), controlFlowRows()};
+          contractionRows(), normalizationRows(), controlFlowRows(),
+          indexingRows(),    selectionRows(),     recurrenceRows(),
+          resizeRows(),      samplingRows(),      einsumRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }
@@ -69,6 +71,11 @@ namespace lumen {
 /// afterwards that nothing of the node was overlooked.
 class NodeRunner {
 public:
+  /// Outputs of the whole graph, where the node has converted all that is behind it.
+  static std::optional<SmallVector<Value>> graphOutputs(Node &node) {
+    return std::move(node.graphOutputs);
+  }
+
   static FailureOr<SmallVector<Value>> run(const OperatorRow &row, Node &node) {
     if (failed(checkInputs(row, node)) || failed(row.convert(node)) || node.failed ||
         failed(checkComplete(node)))
@@ -109,7 +116,7 @@ private:
     for (auto name : node.op.getBodyNames().getAsRange<StringAttr>())
       if (!node.read.contains(name.getValue()))
         return node.error() << "attribute '" << name.getValue() << "' is not supported";
-    for (unsigned i = 0; i < node.getNumOutputs(); ++i)
+    for (unsigned i = 0; i < node.getNumOutputs() && !node.graphOutputs; ++i)
       if (node.hasOutput(i) && (i >= node.results.size() || !node.results[i]))
         return node.error() << "output " << i << " is not supported";
     return success();
@@ -132,6 +139,7 @@ public:
   LogicalResult run();
 
   FailureOr<SmallVector<Value>> convertBody(Region &body, ValueRange arguments) override;
+  FailureOr<SmallVector<Value>> convertInPlace(onnx::NodeOp op, Region &body) override;
   std::string freshSymbol(StringRef stem) override;
 
 private:
@@ -139,11 +147,15 @@ private:
   void nameDimensions();
   void checkBounds();
   Value knownElement(Value value);
+  /// Converts from `begin` to the end of its block; gives the block's outputs, of
+  /// which those that could not be converted are null.
+  SmallVector<Value> convertFrom(Block &block, Block::iterator begin);
+  FailureOr<SmallVector<Value>> convertWhole(Block &block, Block::iterator begin);
   void convert(Operation &op);
   void convertNode(onnx::NodeOp op);
   void noteUnsupported(Operation *op, StringRef domain, StringRef name);
   void reportUnsupported();
-  LogicalResult finish(onnx::ReturnOp op);
+  LogicalResult finish(onnx::ReturnOp op, ValueRange outputs);
   void checkDeclaredType(unsigned index, Type declared, RankedTensorType actual);
   int64_t opsetOf(StringRef domain);
 
@@ -160,6 +172,8 @@ private:
   llvm::SmallPtrSet<Operation *, 8> noted; ///< of the unsupported ones
   std::set<std::string> entrySymbols;      ///< of the model's inputs
   llvm::StringMap<unsigned> numSymbols;    ///< made so far, by stem
+  /// Set when a node has converted all that is behind it.
+  std::optional<SmallVector<Value>> graphOutputs;
   bool hasErrors = false;
 };
 
@@ -296,9 +310,34 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
     Node node(op, inputs, opset, builder, *this);
     results = NodeRunner::run(*row, node);
     hasErrors |= failed(results);
+    if (succeeded(results))
+      graphOutputs = NodeRunner::graphOutputs(node);
   }
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     values[result] = succeeded(results) && i < results->size() ? (*results)[i] : Value();
+}
+
+SmallVector<Value> GraphConverter::convertFrom(Block &block, Block::iterator begin) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::make_range(begin, block.getTerminator()->getIterator()))) {
+    if (isa<onnx::OnnxDialect>(op.getDialect()))
+      convert(op);
+    if (graphOutputs)
+      return *std::exchange(graphOutputs, std::nullopt);
+  }
+  SmallVector<Value> outputs;
+  for (Value output : cast<onnx::ReturnOp>(block.getTerminator()).getOutputs())
+    outputs.push_back(values.lookup(output));
+  return outputs;
+}
+
+FailureOr<SmallVector<Value>> GraphConverter::convertWhole(Block &block, Block::iterator begin) {
+  // The node fails if its body does; until then nothing is lost.
+  bool hadErrors = std::exchange(hasErrors, false);
+  SmallVector<Value> outputs = convertFrom(block, begin);
+  if (std::exchange(hasErrors, hadErrors) || llvm::is_contained(outputs, Value()))
+    return failure();
+  return outputs;
 }
 
 FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRange arguments) {
@@ -306,21 +345,22 @@ FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRan
   assert(block.getNumArguments() == arguments.size() && "the converter has counted");
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     values[argument] = value;
-  // The node fails if its body does; until then nothing is lost.
-  bool hadErrors = std::exchange(hasErrors, false);
   SizeFacts outside = facts;
-  for (Operation &op : block.without_terminator())
-    convert(op);
+  FailureOr<SmallVector<Value>> outputs = convertWhole(block, block.begin());
   facts = std::move(outside);
-  bool isConverted = !std::exchange(hasErrors, hadErrors);
-  SmallVector<Value> results;
-  for (Value output : cast<onnx::ReturnOp>(block.getTerminator()).getOutputs()) {
-    results.push_back(values.lookup(output));
-    isConverted &= bool(results.back());
+  return outputs;
+}
+
+FailureOr<SmallVector<Value>> GraphConverter::convertInPlace(onnx::NodeOp op, Region &body) {
+  SizeFacts outside = facts;
+  FailureOr<SmallVector<Value>> outputs = convertWhole(body.front(), body.front().begin());
+  if (succeeded(outputs)) {
+    for (auto [result, value] : llvm::zip(op.getResults(), *outputs))
+      values[result] = value;
+    outputs = convertWhole(*op->getBlock(), std::next(op->getIterator()));
   }
-  if (!isConverted)
-    return failure();
-  return results;
+  facts = std::move(outside);
+  return outputs;
 }
 
 std::string GraphConverter::freshSymbol(StringRef stem) {
@@ -391,17 +431,14 @@ static void eraseDead(Block &block) {
   }
 }
 
-LogicalResult GraphConverter::finish(onnx::ReturnOp op) {
-  SmallVector<Value> outputs;
+LogicalResult GraphConverter::finish(onnx::ReturnOp op, ValueRange outputs) {
   SmallVector<Type> types;
-  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
-    Value value = values.lookup(output);
+  for (auto [i, output, value] : llvm::enumerate(op.getOutputs(), outputs)) {
     if (!value)
       return emitError(function.getLoc())
              << "output '" << nameOf(function.getResultAttrDict(i)) << "' is of type "
              << output.getType() << ", which is not supported";
     checkDeclaredType(i, function.getResultTypes()[i], Emitter::typeOf(value));
-    outputs.push_back(value);
     types.push_back(value.getType());
   }
   builder.setInsertionPoint(op);
@@ -428,13 +465,11 @@ LogicalResult GraphConverter::run() {
   // Before the nodes, which are erased at the end.
   builder.setInsertionPointToStart(&body);
   checkBounds();
-  for (Operation &op : llvm::make_early_inc_range(body))
-    if (isa<onnx::OnnxDialect>(op.getDialect()))
-      convert(op);
+  SmallVector<Value> outputs = convertFrom(body, body.begin());
   reportUnsupported();
   if (hasErrors)
     return failure();
-  return finish(cast<onnx::ReturnOp>(body.getTerminator()));
+  return finish(cast<onnx::ReturnOp>(body.getTerminator()), outputs);
 }
 
 namespace {

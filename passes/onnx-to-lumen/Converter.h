@@ -26,6 +26,10 @@ public:
   /// several times.
   virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   convertBody(mlir::Region &body, mlir::ValueRange arguments) = 0;
+  /// Converts a body without arguments as if it stood in the place of `op`, and what
+  /// is behind `op`. Gives the outputs of the block that `op` is in.
+  virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>> convertInPlace(onnx::NodeOp op,
+                                                                         mlir::Region &body) = 0;
   /// A name that no symbol of the model has.
   virtual std::string freshSymbol(llvm::StringRef stem) = 0;
 
@@ -68,6 +72,8 @@ public:
   double real(llvm::StringRef name, double absent);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef absent);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  std::optional<llvm::SmallVector<double>> reals(llvm::StringRef name);
+  std::optional<llvm::SmallVector<llvm::StringRef>> strings(llvm::StringRef name);
   /// The body that the node calls `name`, or null.
   mlir::Region *body(llvm::StringRef name) {
     read.insert(name);
@@ -76,6 +82,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> convertBody(mlir::Region &body,
                                                               mlir::ValueRange arguments) {
     return graph.convertBody(body, arguments);
+  }
+  /// Converts a body as if it stood in the node's place, and the nodes behind. Gives
+  /// the outputs of the graph that the node is in, to be given to `yieldGraph`.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> convertInPlace(mlir::Region &body) {
+    return graph.convertInPlace(op, body);
   }
   /// A symbol for a size that only the run knows.
   std::string freshSymbol(llvm::StringRef stem) { return graph.freshSymbol(stem); }
@@ -131,12 +142,21 @@ public:
     return mlir::success();
   }
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
+  /// Instead of the node's results, gives the outputs of the graph that it stands in:
+  /// the nodes behind it are converted already.
+  mlir::LogicalResult yieldGraph(mlir::ValueRange outputs) {
+    graphOutputs.emplace(outputs.begin(), outputs.end());
+    return mlir::success();
+  }
 
   /// Reports a mistake, located at the node.
   mlir::InFlightDiagnostic error() {
     failed = true;
     return mlir::emitError(op.getLoc());
   }
+
+  /// Takes mistakes back that were made on trial.
+  void forgive() { failed = false; }
 
   /// Fails the node without another message.
   mlir::LogicalResult fail() {
@@ -152,6 +172,7 @@ private:
   GraphContext &graph;
   llvm::StringSet<> read;
   llvm::SmallVector<mlir::Value> results;
+  std::optional<llvm::SmallVector<mlir::Value>> graphOutputs;
   bool failed = false;
 };
 
@@ -183,6 +204,12 @@ llvm::ArrayRef<OperatorRow> poolingRows();
 llvm::ArrayRef<OperatorRow> contractionRows();
 llvm::ArrayRef<OperatorRow> normalizationRows();
 llvm::ArrayRef<OperatorRow> controlFlowRows();
+llvm::ArrayRef<OperatorRow> einsumRows();
+llvm::ArrayRef<OperatorRow> indexingRows();
+llvm::ArrayRef<OperatorRow> recurrenceRows();
+llvm::ArrayRef<OperatorRow> resizeRows();
+llvm::ArrayRef<OperatorRow> samplingRows();
+llvm::ArrayRef<OperatorRow> selectionRows();
 
 /// The row of an operator; null if there is none.
 const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset);

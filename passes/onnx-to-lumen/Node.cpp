@@ -50,6 +50,24 @@ std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
   return SmallVector<int64_t>(attr.asArrayRef());
 }
 
+std::optional<SmallVector<double>> Node::reals(StringRef name) {
+  auto attr = typedAttribute<DenseF32ArrayAttr>(*this, name, "a list of floats");
+  if (!attr)
+    return std::nullopt;
+  return llvm::to_vector_of<double>(attr.asArrayRef());
+}
+
+std::optional<SmallVector<StringRef>> Node::strings(StringRef name) {
+  auto attr = typedAttribute<ArrayAttr>(*this, name, "a list of strings");
+  if (!attr)
+    return std::nullopt;
+  SmallVector<StringRef> values;
+  for (Attribute entry : attr)
+    if (auto text = dyn_cast<StringAttr>(entry))
+      values.push_back(text.getValue());
+  return values;
+}
+
 /// Checks a list of integers, or one.
 static LogicalResult expectIntegers(Node &node, unsigned index, StringRef what) {
   // An attribute of old versions that became an input is optional in the row.

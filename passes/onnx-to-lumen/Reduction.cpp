@@ -1,4 +1,4 @@
-//===- Reduction.cpp - the Reduce family, ArgMax, running sums ------------===//
+//===- Reduction.cpp - the Reduce family and ArgMax --------------------------===//
 
 #include "passes/onnx-to-lumen/Converter.h"
 
@@ -179,70 +179,9 @@ static LogicalResult hardmax(Node &node) {
   return node.yield(emit.reshape(emit.convert(isFirst, node.inputType(0).getElementType()), shape));
 }
 
-//===----------------------------------------------------------------------===//
-// Running sums and products
-//===----------------------------------------------------------------------===//
-
-/// Moves the elements of one dimension by `distance` towards its end (or its
-/// start if negative); `fill` takes the free places.
-static Value shift(Emitter &emit, Value x, Value fill, int64_t axis, int64_t distance) {
-  Sizes low(Emitter::typeOf(x).getRank(), SymExpr(0)), high = low;
-  low[axis] = distance;
-  high[axis] = -distance;
-  return emit.pad(PadKind::Constant, x, fill, low, high);
-}
-
-/// Element i combines elements 0..i (or those after it), each picked out of the
-/// dimension anew: for sizes that only the run knows.
-template <BinaryKind kind>
-static Value scanByMask(Emitter &emit, Value x, Value fill, int64_t axis, bool isExclusive,
-                        bool isReverse) {
-  // [..., n, ...] -> [..., n (result), n (operand), ...]
-  Sizes shape = Emitter::shapeOf(x);
-  shape.insert(shape.begin() + axis, shape[axis]);
-  SmallVector<int64_t> dims;
-  for (int64_t i = 0, e = shape.size(); i < e; ++i)
-    if (i != axis)
-      dims.push_back(i);
-  RankedTensorType indexType = emit.typed(shape, emit.builder.getI64Type());
-  Value result = emit.iota(indexType, axis), operand = emit.iota(indexType, axis + 1);
-  CompareKind relation = isReverse ? (isExclusive ? CompareKind::Gt : CompareKind::Ge)
-                                   : (isExclusive ? CompareKind::Lt : CompareKind::Le);
-  Value isTaken = emit.compare(relation, operand, result);
-  Value all = emit.select(isTaken, emit.broadcast(x, shape, dims), emit.splat(fill, shape));
-  return emit.reduce(kind == BK::Mul ? RK::Prod : RK::Sum, all, {axis + 1}, /*keepDims=*/false);
-}
-
-/// Element i combines elements 0..i, by doubling the reach: log2(n) steps.
-template <BinaryKind kind> static LogicalResult scan(Node &node) {
-  bool isExclusive = node.integer("exclusive", 0) != 0;
-  int64_t direction = node.integer("reverse", 0) != 0 ? -1 : 1;
-  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1, "axis");
-  if (failed(given))
-    return failure();
-  if (given->size() != 1)
-    return node.error() << "axis has " << given->size() << " elements, expected 1";
-  FailureOr<int64_t> axis = node.normalizeAxis(given->front(), node.inputType(0).getRank());
-  if (failed(axis))
-    return failure();
-  Emitter &emit = node.emit;
-  Value x = node.input(0);
-  Value fill = emit.scalar(kind == BK::Mul ? 1 : 0, node.inputType(0).getElementType());
-  std::optional<int64_t> size = node.inputShape(0)[*axis].asConstant();
-  if (!size)
-    return node.yield(scanByMask<kind>(emit, x, fill, *axis, isExclusive, direction < 0));
-  if (isExclusive && *size > 0)
-    x = shift(emit, x, fill, *axis, direction);
-  for (int64_t reach = 1; reach < *size; reach *= 2)
-    x = emit.binary(kind, x, shift(emit, x, fill, *axis, direction * reach));
-  return node.yield(x);
-}
-
 static const OperatorRow rows[] = {
     {"ArgMax", 1, 1, argExtreme<RK::Max>},
     {"ArgMin", 1, 1, argExtreme<RK::Min>},
-    {"CumProd", 2, 2, scan<BK::Mul>, "constant axis"},
-    {"CumSum", 2, 2, scan<BK::Add>, "constant axis"},
     {"Hardmax", 1, 1, hardmax},
     {"ReduceL1", 1, 2, reduction<l1, 18>},
     {"ReduceL2", 1, 2, reduction<l2, 18>},

@@ -24,6 +24,7 @@ from onnx.reference import ReferenceEvaluator
 
 from harness import (Broken, Configurations, call, describe, differences, judge, make_model,
                      reference)
+import loop_rows  # noqa: F401 (adds its rows)
 from operator_rows import ROWS
 
 BATCH = 40

@@ -43,11 +43,11 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 // -----
 
 // All unsupported operators are one message.
-// expected-error @below {{2 operators are not supported: 'NonZero' (2 nodes, first 'n1'), 'com.microsoft::FusedConv' (1 node)}}
+// expected-error @below {{2 operators are not supported: 'ImageDecoder' (2 nodes, first 'n1'), 'com.microsoft::FusedConv' (1 node)}}
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
   func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
-    %0 = onnx.node "NonZero"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("NonZero 'n1'")
-    %1 = onnx.node "NonZero"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("NonZero 'n2'")
+    %0 = onnx.node "ImageDecoder"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("ImageDecoder 'n1'")
+    %1 = onnx.node "ImageDecoder"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("ImageDecoder 'n2'")
     %2 = onnx.node "FusedConv"(%x) domain("com.microsoft") {} : (tensor<4xf32>) -> tensor<*xf32>
     onnx.return %2 : tensor<*xf32>
   }

@@ -1,0 +1,427 @@
+//===- Resize.cpp - images of another size --------------------------------===//
+//
+// Every dimension is resized on its own. Coordinates are formulas over the index,
+// computed in f32 as the reference implementation does: the same formulas fold to
+// tables where sizes are known. Images are channels-last on the way, so that what
+// belongs to one place lies side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/onnx-to-lumen/Converter.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using UK = UnaryKind;
+using BK = BinaryKind;
+using CK = CompareKind;
+
+namespace {
+
+enum class Interpolation { Nearest, Linear, Cubic };
+
+/// How a node resizes, for all of its dimensions.
+struct ResizeModes {
+  Interpolation interpolation;
+  StringRef coordinates, rounding;
+  double cubicCoefficient;
+  bool excludesOutside;
+  double extrapolation;
+};
+
+/// One dimension that is resized.
+struct ResizedAxis {
+  int64_t dim;
+  SymExpr from, to;
+  std::optional<double> scale; ///< absent: to / from
+  double roiBegin = 0, roiEnd = 1;
+};
+
+/// Coordinates along one dimension.
+class AxisEmitter {
+public:
+  AxisEmitter(Emitter &emit, const ResizeModes &modes, const ResizedAxis &axis)
+      : emit(emit), modes(modes), axis(axis), real(emit.builder.getF32Type()) {}
+
+  /// The operand's coordinate of every result index.
+  Value coordinates();
+  /// The operand's index nearest to each coordinate, unclamped.
+  Value nearest(Value coordinate);
+  Value toIndex(Value coordinate) { return emit.convert(coordinate, emit.builder.getI64Type()); }
+  /// Inside of the operand.
+  Value clamp(Value index) {
+    Value last = along(number(axis.from - 1, emit.builder.getI64Type()));
+    return emit.binary(BK::Min, emit.binary(BK::Max, index, 0.0), last);
+  }
+  /// A size as a scalar.
+  Value number(const SymExpr &size, Type element) { return emit.size(size, element); }
+  Value along(Value scalar) { return emit.broadcast(scalar, {axis.to}, {}); }
+
+private:
+  Value scale() {
+    if (axis.scale)
+      return emit.scalar(*axis.scale, real);
+    return emit.binary(BK::Div, number(axis.to, real), number(axis.from, real));
+  }
+
+  Emitter &emit;
+  const ResizeModes &modes;
+  const ResizedAxis &axis;
+  Type real;
+};
+
+} // namespace
+
+Value AxisEmitter::coordinates() {
+  Value x = emit.iota(tensorTypeOf({axis.to}, real), 0);
+  auto scalar = [&](double value) { return emit.scalar(value, real); };
+  // Only where there is one element do some modes look elsewhere.
+  auto unlessSingle = [&](Value many, Value one) {
+    Value isSingle = emit.compare(CK::Le, number(axis.to, real), scalar(1));
+    return emit.select(along(isSingle), along(one), many);
+  };
+  auto halfPixel = [&] {
+    return emit.binary(BK::Sub, emit.binary(BK::Div, emit.binary(BK::Add, x, 0.5), along(scale())), 0.5);
+  };
+  if (modes.coordinates == "asymmetric")
+    return emit.binary(BK::Div, x, along(scale()));
+  if (modes.coordinates == "half_pixel")
+    return halfPixel();
+  if (modes.coordinates == "pytorch_half_pixel")
+    return unlessSingle(halfPixel(), scalar(0));
+  if (modes.coordinates == "tf_half_pixel_for_nn")
+    return emit.binary(BK::Div, emit.binary(BK::Add, x, 0.5), along(scale()));
+  Value last = number(axis.from - 1, real), lastResult = number(axis.to - 1, real);
+  // Divided by at least 1, where a single element makes it 0.
+  lastResult = emit.binary(BK::Max, lastResult, scalar(1));
+  if (modes.coordinates == "align_corners")
+    return unlessSingle(emit.binary(BK::Div, emit.binary(BK::Mul, x, along(last)), along(lastResult)),
+                        scalar(0));
+  if (modes.coordinates == "half_pixel_symmetric") {
+    // The part of the exact result's size that its rounding left away is shared by
+    // both sides.
+    Value exact = emit.binary(BK::Mul, scale(), number(axis.from, real));
+    Value adjustment = emit.binary(BK::Div, number(axis.to, real), exact);
+    Value center = emit.binary(BK::Mul, number(axis.from, real), scalar(0.5));
+    Value offset =
+        emit.binary(BK::Mul, center, emit.binary(BK::Sub, scalar(1), adjustment));
+    return emit.binary(BK::Add, along(offset), halfPixel());
+  }
+  assert(modes.coordinates == "tf_crop_and_resize" && "a mode that was not checked");
+  Value begin = emit.binary(BK::Mul, scalar(axis.roiBegin), last);
+  Value step = emit.binary(
+      BK::Div, emit.binary(BK::Mul, scalar(axis.roiEnd - axis.roiBegin), last), lastResult);
+  Value middle = emit.binary(BK::Mul, scalar(0.5 * (axis.roiBegin + axis.roiEnd)), last);
+  return unlessSingle(
+      emit.binary(BK::Add, along(begin), emit.binary(BK::Mul, x, along(step))), middle);
+}
+
+Value AxisEmitter::nearest(Value x) {
+  if (modes.rounding == "floor")
+    return toIndex(emit.unary(UK::Floor, x));
+  if (modes.rounding == "ceil")
+    return toIndex(emit.unary(UK::Ceil, x));
+  if (modes.rounding == "round_prefer_ceil")
+    return toIndex(emit.unary(UK::Floor, emit.binary(BK::Add, x, 0.5)));
+  if (modes.rounding == "round_prefer_floor")
+    return toIndex(emit.unary(UK::Ceil, emit.binary(BK::Sub, x, 0.5)));
+  // Before there were modes: up when the result is smaller, else down.
+  assert(modes.rounding == "simple" && "a mode that was not checked");
+  Value isSmaller = emit.compare(CK::Lt, number(axis.to, real), number(axis.from, real));
+  return toIndex(emit.select(along(isSmaller), emit.unary(UK::Ceil, x), emit.unary(UK::Floor, x)));
+}
+
+/// The four weights of the cubic convolution at the fraction `t`.
+static SmallVector<Value> cubicWeights(AxisEmitter &at, Emitter &emit, Value t, double a) {
+  // |x| < 1: (a+2)|x|^3 - (a+3)|x|^2 + 1; |x| < 2: a|x|^3 - 5a|x|^2 + 8a|x| - 4a
+  auto horner = [&](Value x, ArrayRef<double> coefficients) {
+    Value sum = emit.splatLike(x, coefficients[0]);
+    for (double coefficient : coefficients.drop_front())
+      sum = emit.binary(BK::Add, emit.binary(BK::Mul, sum, x), coefficient);
+    return sum;
+  };
+  Value rest = emit.binary(BK::Sub, emit.splatLike(t, 1), t);
+  double near[] = {a + 2, -(a + 3), 0, 1}, far[] = {a, -5 * a, 8 * a, -4 * a};
+  return {horner(emit.binary(BK::Add, t, 1), far), horner(t, near), horner(rest, near),
+          horner(emit.binary(BK::Add, rest, 1), far)};
+}
+
+static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const ResizedAxis &axis) {
+  AxisEmitter at(emit, modes, axis);
+  Sizes shape = sizesOf(x);
+  shape[axis.dim] = axis.to;
+  Type element = Emitter::typeOf(x).getElementType();
+  auto gather = [&](Value index) {
+    return emit.create<GatherOp>(tensorTypeOf(shape, element), x, at.clamp(index), axis.dim);
+  };
+  auto spread = [&](Value alongAxis) { return emit.broadcast(alongAxis, shape, {axis.dim}); };
+  Value coordinate = at.coordinates(), result;
+  if (modes.interpolation == Interpolation::Nearest) {
+    result = gather(at.nearest(coordinate));
+  } else {
+    // At least in f32; weights have the type of what they weigh.
+    bool isWide = element.isF64();
+    Type computed = isWide ? element : emit.builder.getF32Type();
+    SmallVector<std::pair<Value, Value>> taps; // index, weight
+    if (modes.interpolation == Interpolation::Linear) {
+      Value last = at.along(at.number(axis.from - 1, emit.builder.getF32Type()));
+      Value inside = emit.binary(BK::Min, emit.binary(BK::Max, coordinate, 0), last);
+      Value low = emit.unary(UK::Floor, inside), fraction = emit.binary(BK::Sub, inside, low);
+      Value index = at.toIndex(low);
+      taps = {{index, emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)},
+              {emit.binary(BK::Add, index, 1), fraction}};
+    } else {
+      Value low = emit.unary(UK::Floor, coordinate);
+      Value index = at.toIndex(low);
+      SmallVector<Value> weights =
+          cubicWeights(at, emit, emit.binary(BK::Sub, coordinate, low), modes.cubicCoefficient);
+      for (auto [i, weight] : llvm::enumerate(weights))
+        taps.push_back({emit.binary(BK::Add, index, double(i) - 1), weight});
+      if (modes.excludesOutside) {
+        Value sum;
+        for (auto &[place, weight] : taps) {
+          Value isInside = emit.compare(CK::Eq, place, at.clamp(place));
+          weight = emit.select(isInside, weight, emit.splatLike(weight, 0));
+          sum = sum ? emit.binary(BK::Add, sum, weight) : weight;
+        }
+        for (auto &tap : taps)
+          tap.second = emit.binary(BK::Div, tap.second, sum);
+      }
+    }
+    for (auto &[index, weight] : taps) {
+      Value part = emit.binary(BK::Mul, emit.convert(gather(index), computed),
+                               spread(emit.convert(weight, computed)));
+      result = result ? emit.binary(BK::Add, result, part) : part;
+    }
+    result = emit.convert(result, element);
+  }
+  if (modes.coordinates != "tf_crop_and_resize")
+    return result;
+  Value last = at.along(at.number(axis.from - 1, emit.builder.getF32Type()));
+  Value isOutside = emit.binary(BK::Or, emit.compare(CK::Lt, coordinate, emit.splatLike(coordinate, 0)),
+                                emit.compare(CK::Gt, coordinate, last));
+  Value outside = emit.broadcast(emit.scalar(modes.extrapolation, element), shape, {});
+  return emit.select(spread(isOutside), outside, result);
+}
+
+/// Resizes along `axes`, of an operand in the order of the file.
+static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
+                       ArrayRef<ResizedAxis> axes) {
+  int64_t rank = Emitter::typeOf(x).getRank();
+  bool isImage = rank >= 3 && llvm::all_of(axes, [](const ResizedAxis &axis) { return axis.dim >= 2; });
+  if (isImage)
+    x = emit.transpose(x, channelsLastPerm(rank));
+  for (ResizedAxis axis : axes) {
+    axis.dim -= isImage;
+    x = resizeAxis(emit, x, modes, axis);
+  }
+  return isImage ? emit.transpose(x, channelsFirstPerm(rank)) : x;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading the node
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<double>> constantReals(Node &node, unsigned index, StringRef what) {
+  std::optional<ConstantData> data = ConstantData::get(node.input(index));
+  if (!data)
+    return node.error() << what << " are computed from the model's inputs; only constants are "
+                        << "supported";
+  SmallVector<double> values;
+  for (int64_t i = 0; i < data->size(); ++i)
+    values.push_back((*data)[i].real);
+  return values;
+}
+
+/// floor(size * scale), computed in f32 for numbers; a symbol is multiplied by a
+/// fraction.
+static FailureOr<SymExpr> scaledSize(Node &node, const SymExpr &size, double scale) {
+  if (std::optional<int64_t> known = size.asConstant())
+    return SymExpr(int64_t(std::floor(float(*known) * float(scale))));
+  for (int64_t divisor = 1; divisor <= 1024; ++divisor) {
+    double factor = std::round(scale * double(divisor));
+    if (float(factor / double(divisor)) == float(scale) && factor < 1e9)
+      return SymExpr::floorDiv(size * SymExpr(int64_t(factor)), divisor);
+  }
+  return node.error() << "the scale " << scale << " of a dimension of size " << size.str()
+                      << " is no simple fraction; only those are supported for sizes that "
+                      << "only the run knows";
+}
+
+static std::optional<Interpolation> interpolationOf(StringRef mode) {
+  return llvm::StringSwitch<std::optional<Interpolation>>(mode)
+      .Case("nearest", Interpolation::Nearest)
+      .Cases({"linear", "bilinear"}, Interpolation::Linear)
+      .Case("cubic", Interpolation::Cubic)
+      .Default(std::nullopt);
+}
+
+static LogicalResult readModes(Node &node, ResizeModes &modes) {
+  StringRef mode = node.string("mode", "nearest");
+  std::optional<Interpolation> interpolation = interpolationOf(mode);
+  if (!interpolation)
+    return node.error() << "attribute 'mode' is '" << mode << "', expected nearest, linear or cubic";
+  modes.interpolation = *interpolation;
+  if (*interpolation != Interpolation::Nearest)
+    return node.expectReal();
+  return success();
+}
+
+/// Upsample, and Resize of version 10: scales alone, and coordinates of that time.
+static LogicalResult upsample(Node &node) {
+  ResizeModes modes{Interpolation::Nearest, "asymmetric", "simple", -0.75, false, 0};
+  if (failed(readModes(node, modes)))
+    return failure();
+  SmallVector<double> scales;
+  if (node.getOpset() < 9) {
+    std::optional<SmallVector<double>> given = node.reals("scales");
+    if (!given)
+      return node.error() << "attribute 'scales' is missing";
+    scales = *given;
+  } else {
+    FailureOr<SmallVector<double>> given = constantReals(node, 1, "scales");
+    if (failed(given))
+      return failure();
+    scales = *given;
+  }
+  Sizes sizes = sizesOf(node.input(0));
+  if (scales.size() != sizes.size())
+    return node.error() << "scales have " << scales.size() << " entries, expected " << sizes.size();
+  SmallVector<ResizedAxis> axes;
+  for (auto [i, scale] : llvm::enumerate(scales)) {
+    if (scale == 1)
+      continue;
+    FailureOr<SymExpr> to = scaledSize(node, sizes[i], scale);
+    if (failed(to))
+      return failure();
+    axes.push_back({int64_t(i), sizes[i], *to, scale});
+  }
+  return node.yield(resizeAll(node.emit, node.input(0), modes, axes));
+}
+
+static LogicalResult resize(Node &node) {
+  ResizeModes modes{Interpolation::Nearest,
+                    node.string("coordinate_transformation_mode", "half_pixel"),
+                    node.string("nearest_mode", "round_prefer_floor"),
+                    node.real("cubic_coeff_a", -0.75),
+                    node.integer("exclude_outside", 0) != 0,
+                    node.real("extrapolation_value", 0)};
+  if (failed(readModes(node, modes)))
+    return failure();
+  if (!llvm::is_contained({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                           "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+                           "tf_crop_and_resize"},
+                          modes.coordinates))
+    return node.error() << "attribute 'coordinate_transformation_mode' is '" << modes.coordinates
+                        << "', expected half_pixel, half_pixel_symmetric, pytorch_half_pixel, "
+                        << "align_corners, asymmetric or tf_crop_and_resize";
+  if (!llvm::is_contained({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+                          modes.rounding))
+    return node.error() << "attribute 'nearest_mode' is '" << modes.rounding
+                        << "', expected round_prefer_floor, round_prefer_ceil, floor or ceil";
+  if (node.getOpset() >= 18 && node.integer("antialias", 0) != 0 &&
+      modes.interpolation != Interpolation::Nearest)
+    return node.error() << "attribute 'antialias' is set, which is not supported";
+  StringRef policy = node.getOpset() >= 18
+                         ? node.string("keep_aspect_ratio_policy", "stretch")
+                         : "stretch";
+
+  Sizes from = sizesOf(node.input(0));
+  int64_t rank = from.size();
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (node.getOpset() >= 18)
+    if (std::optional<SmallVector<int64_t>> given = node.integers("axes")) {
+      dims.clear();
+      for (int64_t axis : *given) {
+        FailureOr<int64_t> normal = node.normalizeAxis(axis, rank);
+        if (failed(normal))
+          return failure();
+        dims.push_back(*normal);
+      }
+    }
+  // An empty tensor says as much as an absent one.
+  auto isGiven = [&](unsigned i) {
+    return node.input(i) && node.inputShape(i) != Sizes{0};
+  };
+  if (isGiven(2) == isGiven(3))
+    return node.error() << (isGiven(2) ? "scales and sizes are both given"
+                                       : "scales and sizes are both missing");
+  SmallVector<ResizedAxis> axes;
+  if (isGiven(2)) {
+    FailureOr<SmallVector<double>> scales = constantReals(node, 2, "scales");
+    if (failed(scales))
+      return failure();
+    if (scales->size() != dims.size())
+      return node.error() << "scales have " << scales->size() << " entries, expected "
+                          << dims.size();
+    for (auto [dim, scale] : llvm::zip(dims, *scales)) {
+      if (!(scale > 0))
+        return node.error() << "scales have the entry " << scale << ", expected positive numbers";
+      FailureOr<SymExpr> to = scaledSize(node, from[dim], scale);
+      if (failed(to))
+        return failure();
+      axes.push_back({dim, from[dim], *to, scale});
+    }
+  } else {
+    FailureOr<Sizes> given = node.sizeOperand(3, "sizes");
+    if (failed(given))
+      return failure();
+    Sizes sizes = *given;
+    if (sizes.size() != dims.size())
+      return node.error() << "sizes have " << sizes.size() << " entries, expected " << dims.size();
+    for (auto [dim, to] : llvm::zip(dims, sizes))
+      axes.push_back({dim, from[dim], to, std::nullopt});
+    if (policy != "stretch") {
+      // One scale for all dimensions: the smallest or the largest.
+      bool isLarger = policy == "not_smaller";
+      if (!isLarger && policy != "not_larger")
+        return node.error() << "attribute 'keep_aspect_ratio_policy' is '" << policy
+                            << "', expected stretch, not_larger or not_smaller";
+      std::optional<float> scale;
+      for (const ResizedAxis &axis : axes) {
+        std::optional<int64_t> size = axis.from.asConstant(), wanted = axis.to.asConstant();
+        if (!size || !wanted || *size == 0)
+          return node.error() << "attribute 'keep_aspect_ratio_policy' is '" << policy
+                              << "', which needs constant sizes";
+        float own = float(*wanted) / float(*size);
+        scale = !scale ? own : isLarger ? std::max(*scale, own) : std::min(*scale, own);
+      }
+      for (ResizedAxis &axis : axes) {
+        axis.to = int64_t(std::round(*scale * float(*axis.from.asConstant())));
+        axis.scale = *scale;
+      }
+    }
+  }
+  bool crops = modes.coordinates == "tf_crop_and_resize";
+  if (crops) {
+    if (!isGiven(1))
+      return node.error() << "roi is missing, which tf_crop_and_resize needs";
+    FailureOr<SmallVector<double>> roi = constantReals(node, 1, "roi");
+    if (failed(roi))
+      return failure();
+    if (roi->size() != 2 * axes.size())
+      return node.error() << "roi has " << roi->size() << " entries, expected " << 2 * axes.size();
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      axis.roiBegin = (*roi)[i];
+      axis.roiEnd = (*roi)[axes.size() + i];
+    }
+  }
+  for (const ResizedAxis &axis : axes)
+    if (axis.from == SymExpr(0) && axis.to != SymExpr(0))
+      return node.error() << "dimension " << axis.dim << " is empty and cannot become "
+                          << axis.to.str() << " long";
+  // What keeps its size stays as it is, unless a region of it is cut out.
+  llvm::erase_if(axes, [&](const ResizedAxis &axis) {
+    bool isWhole = !crops || (axis.roiBegin == 0 && axis.roiEnd == 1);
+    return axis.from == axis.to && isWhole && (!axis.scale || *axis.scale == 1);
+  });
+  return node.yield(resizeAll(node.emit, node.input(0), modes, axes));
+}
+
+static const OperatorRow rows[] = {
+    {"Resize", 2, 2, upsample, "constant scales", 10, 10},
+    {"Resize", 1, 4, resize, "constant roi and scales; no antialias", 11},
+    {"Upsample", 1, 2, upsample, "constant scales"},
+};
+
+ArrayRef<OperatorRow> lumen::resizeRows() { return rows; }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Lumen/ConstantData.h"
+#include "dialects/Lumen/SizesData.h"
 #include "dialects/Lumen/SymbolUses.h"
 #include "passes/graph/Constants.h"
 #include "passes/graph/Passes.h"
@@ -136,10 +136,10 @@ void Simplification::countUses() {
 
 /// The number that a symbol is given, as an expression.
 static std::optional<SymExpr> getExpression(Value value) {
-  if (auto sizes = value.getDefiningOp<SizesOp>())
-    return sizes.getExpressions().front();
-  std::optional<ConstantData> data = ConstantData::get(value);
-  return data && data->size() == 1 ? std::optional<SymExpr>((*data)[0].integer) : std::nullopt;
+  std::optional<SizesData> data = SizesData::get(value);
+  if (!data || data->size() != 1 || data->isReal())
+    return std::nullopt;
+  return data->toSizes().front();
 }
 
 bool Simplification::simplify(SymbolOp op) {
@@ -162,10 +162,7 @@ bool Simplification::simplify(SymbolOp op) {
     replaceSymbols(values);
     return true;
   }
-  if (isNamed(op.getName()))
-    return false;
-  op.erase();
-  return true;
+  return false;
 }
 
 bool Simplification::eraseRepeatedChecks(Block &block, std::set<std::string> known) {
@@ -447,7 +444,10 @@ bool Simplification::run() {
     countUses();
     SmallVector<Operation *> candidates;
     func.walk([&](Operation *op) {
-      if (isa<SymbolOp, IfOp, LoopOp>(op))
+      auto symbol = dyn_cast<SymbolOp>(op);
+      if (symbol && !isNamed(symbol.getName()))
+        symbol.erase();
+      else if (isa<SymbolOp, IfOp, LoopOp>(op))
         candidates.push_back(op);
     });
     return llvm::any_of(candidates, [&](Operation *op) {

@@ -196,6 +196,19 @@ TEST(SymExpr, AgreesWithPlainArithmetic) {
   EXPECT_GT(bounded, 1000);
 }
 
+TEST(SymExpr, IsWrittenInTermsOfAPart) {
+  SymExpr a = sym("a"), b = sym("b"), t = sym("t");
+  EXPECT_EQ((a * 3 + b * 3 + 1).inTermsOf(a + b, "t"), t * 3 + 1);
+  EXPECT_EQ((a * b * 64).inTermsOf(a * b, "t"), t * 64);
+  EXPECT_EQ(((a + b) * (a + b)).inTermsOf(a + b, "t"), t * t);
+  SymExpr half = SymExpr::floorDiv(a + 1, 2);
+  EXPECT_EQ(SymExpr::floorDiv(half + 1, 2).inTermsOf(half, "t"), SymExpr::floorDiv(t + 1, 2));
+  EXPECT_EQ((sym("c") + 1).inTermsOf(a + b, "t"), sym("c") + 1);
+  // What is left over names the part's symbols.
+  EXPECT_EQ((a + b * 2).inTermsOf(a + b, "t"), std::nullopt);
+  EXPECT_EQ(SymExpr::max(a, b).inTermsOf(a + b, "t"), std::nullopt);
+}
+
 TEST(SymExpr, KnowsWhatIsNeverNegative) {
   SymExpr n = sym("n"), m = sym("m");
   auto half = SymExpr::floorDiv(n, 2);

@@ -141,10 +141,12 @@ void ScheduleBuilder::addSignature() {
       std::set<std::string> names;
       size.collectSymbols(names);
       // One that is more than a symbol follows from symbols of other dimensions.
-      if (size == SymExpr::symbol(*names.begin()))
-        dim.expr = exprs.symbolIndex(*names.begin());
-      else
+      if (size == SymExpr::symbol(*names.begin())) {
+        dim.symbol = *names.begin(); // in the file's own words
+        dim.expr = exprs.symbolIndex(dim.symbol);
+      } else {
         dim.boundExpr = exprs.add(size);
+      }
     }
   auto types = main->getAttrOfType<ArrayAttr>("lumen.result_types").getAsValueRange<TypeAttr>();
   auto resultBounds = main->getAttrOfType<ArrayAttr>("lumen.result_bounds");

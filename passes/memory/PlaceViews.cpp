@@ -19,6 +19,8 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return signalPassFailure();
+    if (failed(expectTensors(main)))
+      return signalPassFailure();
     unsigned copies = 0;
     SizeBounds bounds(main);
     Placement places(main, bounds, [&](OpOperand &operand) {
@@ -45,6 +47,19 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
           kernel.setResultAttr(i, name, strides);
         });
     });
+  }
+
+  /// What is no tensor has no place in memory.
+  static LogicalResult expectTensors(func::FuncOp main) {
+    auto result = main.walk([](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (!isa<RankedTensorType>(type)) {
+          op->emitError("has a result of type ") << type << ", expected a tensor";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// A kernel that yields its argument, launched right before the operand's user.

@@ -2,6 +2,8 @@
 
 #include "passes/memory/Placement.h"
 
+#include "dialects/Lumen/SymbolUses.h"
+
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
@@ -29,21 +31,35 @@ std::optional<Sizes> lumen::reshapeStrides(ArrayRef<SymExpr> from, ArrayRef<SymE
   return result;
 }
 
-bool Placement::isScanInPlace(LoopOp loop, const SizeBounds &bounds) {
+bool Placement::isScanInPlace(Value scan, const SizeBounds &bounds) {
+  auto loop = scan.getDefiningOp<LoopOp>();
   if (!loop.getTrips())
     return false;
-  if (!loop.getConditional())
-    return true;
+  // Where parts lie must not depend on what the loop changes.
+  SmallVector<StringRef> changed = symbolsDefinedBy(loop);
+  std::set<std::string> names;
+  product(ArrayRef(sizesOf(scan)).drop_front()).collectSymbols(names);
+  for (const std::string &name : names)
+    if (llvm::is_contained(changed, name))
+      return false;
   // Space for every trip is wasted where most are never made: exporters write a
-  // limit that means "as long as the condition holds".
+  // limit that means "as long as the condition holds". No trips need no place.
   constexpr int64_t kMostReserved = 1 << 16;
   SymExpr trips = SymExpr::parse(*loop.getTrips()).value_or(SymExpr::invalid());
   std::optional<int64_t> constant = trips.asConstant();
+  if (constant && *constant <= 0)
+    return false;
+  if (!loop.getConditional())
+    return true;
   return constant ? *constant <= kMostReserved : bounds.isEntry(trips);
 }
 
 Placement::Placement(func::FuncOp main, const SizeBounds &bounds, CopyFn needsCopy)
     : bounds(bounds), needsCopy(needsCopy) {
+  main.walk([&](Operation *op) {
+    for (StringRef name : symbolsDefinedBy(op))
+      definers[name] = op;
+  });
   Block &block = main.getBody().front();
   for (BlockArgument argument : block.getArguments())
     placeAsStorage(argument);
@@ -78,6 +94,33 @@ void Placement::placeBlock(Block &block) {
   }
 }
 
+bool Placement::isKnownAt(const SymExpr &expr, Operation *op) const {
+  std::set<std::string> names;
+  expr.collectSymbols(names);
+  return llvm::all_of(names, [&](const std::string &name) {
+    auto found = definers.find(name);
+    if (found == definers.end()) // of the entry
+      return true;
+    Operation *definer = found->second;
+    Operation *at = definer->getBlock()->findAncestorOpInBlock(*op);
+    return at && (at == definer ? isa<LoopOp>(definer) && at != op : definer->isBeforeInBlock(at));
+  });
+}
+
+bool Placement::canMove(Value value, Block &block, const MemoryPlace &place) const {
+  // What another block makes is there before this one's storage is.
+  Operation *producer = value.getDefiningOp();
+  if (!isa_and_nonnull<LaunchOp, ConcatOp>(producer) || producer->getBlock() != &block ||
+      places.count(value))
+    return false;
+  // So is what is made before the run knows where.
+  SymExpr bytes = product(sizesOf(place.storage));
+  return isKnownAt(place.offset, producer) &&
+         llvm::all_of(place.strides,
+                      [&](const SymExpr &stride) { return isKnownAt(stride, producer); }) &&
+         (bounds.upper(bytes) || isKnownAt(bytes, producer));
+}
+
 /// Last concat first, so that a concat inside another one knows its place when
 /// its own operands are placed.
 void Placement::placeConcats(Block &block) {
@@ -88,11 +131,7 @@ void Placement::placeConcats(Block &block) {
     target.fills = false;
     for (OpOperand &operand : concat->getOpOperands()) {
       Value value = operand.get();
-      // What another block makes is there before this one's storage is.
-      Operation *producer = value.getDefiningOp();
-      bool canMove = isa_and_nonnull<LaunchOp, ConcatOp>(producer) &&
-                     producer->getBlock() == &block && !places.count(value);
-      if (!canMove)
+      if (!canMove(value, block, target))
         value = needsCopy(operand);
       place(value, target);
       target.offset += sizeOf(value, concat.getAxis()) * target.strides[concat.getAxis()];
@@ -142,14 +181,28 @@ static bool isCarried(Value storage) {
   return isa<BlockArgument>(storage) && isa<LoopOp>(makerOf(storage));
 }
 
+/// True if no trip changes what a loop carries behind this operand.
+static bool isPassedThrough(OpOperand &init) {
+  auto loop = dyn_cast<lumen::LoopOp>(init.getOwner());
+  if (!loop || init.getOperandNumber() < loop.getConditional())
+    return false;
+  Block &body = loop.getBody().front();
+  return body.getTerminator()->getOperand(init.getOperandNumber()) ==
+         body.getArgument(init.getOperandNumber() - loop.getConditional());
+}
+
 /// True if nothing reads what lies in the operand's storage behind its user, nor
-/// inside it. Another operand of the user gets a copy, since one took the storage.
+/// inside it. Another operand of the user gets a copy, since one took the storage,
+/// unless it stays where it is.
 bool Placement::diesAt(OpOperand &operand) const {
   Operation *here = operand.getOwner();
   for (Value value : valuesIn.find(places.find(operand.get())->second.storage)->second)
     for (OpOperand &use : value.getUses()) {
-      if (use.getOwner() == here)
+      if (use.getOwner() == here) {
+        if (&use != &operand && isPassedThrough(use))
+          return false;
         continue;
+      }
       Operation *user = here->getBlock()->findAncestorOpInBlock(*use.getOwner());
       if (!user || user == here || !user->isBeforeInBlock(here))
         return false;
@@ -163,8 +216,8 @@ Value Placement::claim(OpOperand &operand, Block *madeIn, bool ofLoops) {
   bool isFresh = maker && maker->getBlock() == madeIn &&
                  isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && (ofLoops || !isa<LoopOp>(maker));
   // Parts that a loop appends have a storage that grows.
-  if (auto loop = dyn_cast_or_null<LoopOp>(maker); isFresh && loop && !isCarried(place.storage))
-    isFresh = isScanInPlace(loop, bounds);
+  if (isFresh && isa<LoopOp>(maker) && !isCarried(place.storage))
+    isFresh = isScanInPlace(place.storage, bounds);
   if (isFresh && place.fills && diesAt(operand) && claimed.insert(place.storage).second)
     return place.storage;
   Value copy = needsCopy(operand);
@@ -190,14 +243,13 @@ void Placement::placeScans(LoopOp op) {
   Block &block = op.getBody().front();
   unsigned numCarried = op.getNumCarried();
   for (auto [i, result] : llvm::enumerate(op.getResults().drop_front(numCarried))) {
+    if (!isScanInPlace(result, bounds))
+      continue;
     OpOperand &operand = block.getTerminator()->getOpOperand(op.getConditional() + numCarried + i);
     Sizes part(ArrayRef(sizesOf(result)).drop_front());
     MemoryPlace target{result, SymExpr::symbol(op.getInduction()) * product(part),
                        contiguousStrides(part), /*fills=*/false};
-    Operation *producer = operand.get().getDefiningOp();
-    bool canMove = isa_and_nonnull<LaunchOp, ConcatOp>(producer) &&
-                   producer->getBlock() == &block && !places.count(operand.get());
-    place(canMove ? operand.get() : needsCopy(operand), target);
+    place(canMove(operand.get(), block, target) ? operand.get() : needsCopy(operand), target);
   }
 }
 
@@ -207,7 +259,7 @@ void Placement::placeLoop(LoopOp op) {
   for (unsigned i = 0; i < numCarried; ++i) {
     Value argument = block.getArgument(i), result = op.getResult(i);
     // What no trip changes stays where it is.
-    if (block.getTerminator()->getOperand(first + i) == argument) {
+    if (isPassedThrough(op->getOpOperand(first + i))) {
       MemoryPlace init = places.find(op.getOperand(first + i))->second;
       place(argument, init);
       place(result, init);
@@ -220,9 +272,7 @@ void Placement::placeLoop(LoopOp op) {
   }
   for (Value result : op.getResults().drop_front(numCarried))
     placeAsStorage(result);
-  bool inPlace = isScanInPlace(op, bounds);
-  if (inPlace)
-    placeScans(op);
+  placeScans(op);
   placeBlock(block);
   auto operands = block.getTerminator()->getOpOperands().drop_front(first);
   for (auto &row : carried) {
@@ -234,12 +284,13 @@ void Placement::placeLoop(LoopOp op) {
       row.next = claim(operand, &block, /*ofLoops=*/true);
   }
   // Bytes are appended in one piece.
-  if (!inPlace)
-    for (OpOperand &operand : operands.drop_front(numCarried)) {
-      const MemoryPlace &place = places.find(operand.get())->second;
-      if (!isContiguous(sizesOf(operand.get()), place.strides))
-        placeAsStorage(needsCopy(operand));
-    }
+  for (auto [operand, result] : llvm::zip(operands, op.getResults())) {
+    if (result.getResultNumber() < numCarried || isScanInPlace(result, bounds))
+      continue;
+    const MemoryPlace &place = places.find(operand.get())->second;
+    if (!isContiguous(sizesOf(operand.get()), place.strides))
+      placeAsStorage(needsCopy(operand));
+  }
 }
 
 /// A returned value must fill a storage of its own, the caller's buffer, which has
@@ -250,8 +301,8 @@ void Placement::placeReturned(func::ReturnOp op) {
     Operation *maker = makerOf(place.storage);
     bool isFresh = maker && maker->getBlock() == op->getBlock() &&
                    isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && !isCarried(place.storage);
-    if (auto loop = dyn_cast_or_null<LoopOp>(maker); isFresh && loop)
-      isFresh = isScanInPlace(loop, bounds);
+    if (isFresh && isa<LoopOp>(maker))
+      isFresh = isScanInPlace(place.storage, bounds);
     auto fillsToBound = [&] {
       std::optional<SymExpr> bound = bounds.upper(product(sizesOf(operand.get())));
       return place.offset == SymExpr(0) && bound && *bound == product(sizesOf(place.storage)) &&

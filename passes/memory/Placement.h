@@ -59,9 +59,9 @@ public:
   const llvm::MapVector<mlir::Value, mlir::Value> &getYielded() const { return yielded; }
   llvm::ArrayRef<CarriedValue> getCarried() const { return carried; }
 
-  /// Whether each trip writes its part of a scan output at its place; else the parts
-  /// are appended to each other.
-  static bool isScanInPlace(LoopOp loop, const SizeBounds &bounds);
+  /// Whether each trip writes its part of a loop's scan output at its place; else the
+  /// parts are appended to each other.
+  static bool isScanInPlace(mlir::Value scan, const SizeBounds &bounds);
 
 private:
   void placeBlock(mlir::Block &block);
@@ -81,6 +81,10 @@ private:
   /// `operand`: nothing else lies in it or takes it. Else that of a copy.
   mlir::Value claim(mlir::OpOperand &operand, mlir::Block *madeIn, bool ofLoops);
   bool diesAt(mlir::OpOperand &operand) const;
+  /// Whether a kernel's result, made in `block`, may lie at another place than in a
+  /// storage of its own.
+  bool canMove(mlir::Value value, mlir::Block &block, const MemoryPlace &place) const;
+  bool isKnownAt(const SymExpr &expr, mlir::Operation *op) const;
 
   const SizeBounds &bounds;
   CopyFn needsCopy;
@@ -88,7 +92,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> valuesIn; ///< of each storage
   llvm::MapVector<mlir::Value, mlir::Value> yielded;
   llvm::SmallVector<CarriedValue> carried;
-  llvm::DenseSet<mlir::Value> claimed; ///< storages that have been handed on
+  llvm::DenseSet<mlir::Value> claimed;         ///< storages that have been handed on
+  llvm::StringMap<mlir::Operation *> definers; ///< of late symbols
 };
 
 } // namespace lumen

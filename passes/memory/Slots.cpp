@@ -134,8 +134,8 @@ void Slots::collectLoop(lumen::LoopOp op) {
   for (const CarriedValue &row : places.getCarried())
     if (row.loop == op)
       make(row.current, op->getBlock(), first, last).users.push_back(op);
-  bool inPlace = Placement::isScanInPlace(op, bounds);
   for (Value result : op.getResults().drop_front(op.getNumCarried())) {
+    bool inPlace = Placement::isScanInPlace(result, bounds);
     Slot &slot = make(result, op->getBlock(), first, last);
     slot.users.push_back(op);
     slot.isGrown = !inPlace;

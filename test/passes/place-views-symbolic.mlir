@@ -89,3 +89,30 @@ func.func @main(%x: !x) -> !n {
   %1 = lumen.slice %0 [0] [1] : !x -> !n
   return %1 : !n
 }
+
+// -----
+
+!k = tensor<?xf32, #lumen.dims<["s0"]>>
+!x = tensor<?xf32, #lumen.dims<["n"]>>
+!k0 = tensor<?xf32, #lumen.dims<["k"]>>
+!all = tensor<?xf32, #lumen.dims<["k + n"]>>
+
+// A part of a concat that is made before the run knows where it lies is copied there.
+// CHECK: func.func @main
+// CHECK: %[[EARLY:.*]] = dispatch.launch @exp(%arg0)
+// CHECK: lumen.symbol "k"
+// CHECK: %[[LATE:.*]] = dispatch.launch @exp
+// CHECK: %[[COPY:.*]] = dispatch.launch @copy_0(%[[EARLY]])
+// CHECK: lumen.concat %[[LATE]], %[[COPY]]
+dispatch.kernel @exp(%x: !k) -> !k attributes {dispatch.sizes = ["s0"]} {
+  %0 = lumen.unary <exp> %x : !k -> !k
+  dispatch.yield %0 : !k
+}
+func.func @main(%x: !x, %count: tensor<i64>) -> !all {
+  %early = dispatch.launch @exp(%x) {sizes = #lumen.dims<["n"]>} : (!x) -> !x
+  lumen.symbol "k" = %count at_most "n" : tensor<i64>
+  %0 = lumen.slice %x [0] [1] : !x -> !k0
+  %late = dispatch.launch @exp(%0) {sizes = #lumen.dims<["k"]>} : (!k0) -> !k0
+  %1 = lumen.concat %late, %early {axis = 0 : i64} : !k0, !x -> !all
+  return %1 : !all
+}

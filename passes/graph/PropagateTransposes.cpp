@@ -555,7 +555,10 @@ void Propagation::run(Block &block) {
     original.push_back(&op);
   for (Operation *op : original) {
     visit(op);
-    // What is inside sees the layouts of what stands before.
+    // What is inside sees the layouts of what stands before. The cell of a recurrence
+    // sees nothing, and has the form that its builder reads.
+    if (op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      continue;
     for (Region &region : op->getRegions())
       for (Block &inner : region)
         run(inner);

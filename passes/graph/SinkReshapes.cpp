@@ -48,6 +48,10 @@ struct SinkReshape : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp>(op))
       return failure();
+    // The cell of a recurrence has the form that its builder reads.
+    Operation *parent = op->getParentOp();
+    if (parent->hasTrait<OpTrait::IsIsolatedFromAbove>() && !isa<func::FuncOp>(parent))
+      return failure();
     RankedTensorType shape;
     for (Value operand : op->getOperands())
       if (auto reshape = operand.getDefiningOp<ReshapeOp>())

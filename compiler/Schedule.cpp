@@ -22,6 +22,10 @@ void ExprTable::defineSymbol(StringRef name, unsigned group) {
   }
 }
 
+void ExprTable::describeSymbol(StringRef name, std::string text) {
+  names[symbolIndex(name)] = std::move(text);
+}
+
 unsigned ExprTable::intern(lumen_abi_expr expr, unsigned group) {
   auto [at, isNew] = numberOf.try_emplace({expr.op, expr.a, expr.b, expr.value}, exprs.size());
   if (isNew) {
@@ -106,6 +110,7 @@ void ScheduleBuilder::defineLate(Block &block) {
   for (Operation &op : block) {
     if (auto bind = dyn_cast<BindOp>(op)) {
       define(SmallVector<StringRef>{bind.getName()});
+      exprs.describeSymbol(bind.getName(), "a size of " + describe(bind.getLoc()));
     } else if (auto branch = dyn_cast<BranchOp>(op)) {
       defineLate(branch.getThenRegion().front());
       defineLate(branch.getElseRegion().front());

@@ -23,8 +23,10 @@ namespace lumen {
 /// group 0 is what the inputs' shapes decide.
 class ExprTable : public SymSink {
 public:
-  /// Adds a symbol that gets its value with `group`; names it in errors.
+  /// Adds a symbol that gets its value with `group`; errors call it by its name.
   void defineSymbol(llvm::StringRef name, unsigned group);
+  /// What errors call it instead.
+  void describeSymbol(llvm::StringRef name, std::string text);
   /// A number that `indexOf` translates when the table is complete.
   uint32_t add(const SymExpr &expr) { return expr.lower(*this); }
   uint32_t symbolIndex(llvm::StringRef name) const { return symbols.lookup(name).first; }
@@ -46,7 +48,7 @@ private:
   unsigned intern(lumen_abi_expr expr, unsigned group);
 
   llvm::StringMap<std::pair<uint32_t, unsigned>> symbols; ///< index and group
-  std::vector<std::string> names;                         ///< of symbols
+  std::vector<std::string> names; ///< of symbols, as errors call them
   std::vector<unsigned> symbolGroups;
   std::vector<lumen_abi_expr> exprs; ///< operands are numbers, not yet indices
   std::vector<unsigned> groups;

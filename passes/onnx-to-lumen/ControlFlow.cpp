@@ -537,7 +537,7 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
       CheckOp::create(
           builder, node.getLoc(), CheckKind::LessEqual, textOf(node, trip()),
           textOf(node, std::numeric_limits<int32_t>::max() - 1),
-          builder.getStringAttr("trips of a loop without limit, and the most that run"));
+          builder.getStringAttr("the number of trips of a loop without limit"));
     }
   }
 

@@ -231,7 +231,7 @@ void GraphConverter::checkBounds() {
   for (NamedAttribute bound : bounds ? bounds.getValue() : ArrayRef<NamedAttribute>())
     emit.check(CheckKind::LessEqual, SymExpr::symbol(bound.getName().getValue()),
                cast<IntegerAttr>(bound.getValue()).getInt(),
-               "the bound that the model was compiled for");
+               ("'" + bound.getName().getValue() + "'").str());
 }
 
 int64_t GraphConverter::opsetOf(StringRef domain) {

@@ -196,7 +196,7 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node, Node:
     if ((SymExpr(1) - axis.output).isPositive())
       return node.error() << "result has size " << axis.output.str() << " in spatial dimension "
                           << i;
-    node.emit.check(CheckKind::LessEqual, 1, axis.output, "places of a window");
+    node.emit.check(CheckKind::LessEqual, 1, axis.output, "the number of places of a window");
     // In the convolution of the spread input the full result needs a border of
     // extent - 1 elements; output_padding widens its end.
     axis.padLow = SymExpr(extent) - axis.padLow;

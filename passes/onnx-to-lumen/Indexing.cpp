@@ -21,7 +21,7 @@ static LogicalResult expectAtMost(Node &node, const SymExpr &part, const SymExpr
   if (room.isNonNegative())
     return success();
   if (std::optional<int64_t> known = room.asConstant())
-    return node.error() << what << " are " << part.str() << ", but the data has " << size.str();
+    return node.error() << what << " is " << part.str() << ", expected at most " << size.str();
   node.emit.check(CheckKind::LessEqual, part, size, what);
   return success();
 }
@@ -33,7 +33,7 @@ static FailureOr<Value> cropTo(Node &node, Value data, ArrayRef<SymExpr> steps, 
   Sizes cropped(steps), offsets(sizes.size(), 0);
   cropped[axis] = sizes[axis];
   for (auto [size, part] : llvm::zip(sizes, cropped))
-    if (failed(expectAtMost(node, part, size, "the steps of the indices")))
+    if (failed(expectAtMost(node, part, size, "the size of the indices")))
       return failure();
   if (cropped == sizes)
     return data;
@@ -178,7 +178,7 @@ static LogicalResult scatterElements(Node &node) {
   if (failed(expectUpdates(node, steps)))
     return failure();
   for (int64_t i = 0; i < rank; ++i)
-    if (i != *axis && failed(expectAtMost(node, steps[i], data[i], "the steps of the indices")))
+    if (i != *axis && failed(expectAtMost(node, steps[i], data[i], "the size of the indices")))
       return failure();
   return yieldScatter(node, *kind, node.input(1), walkAllBut(rank, *axis), steps);
 }
@@ -221,7 +221,7 @@ static LogicalResult topK(Node &node) {
   }
   if (std::optional<int64_t> known = k.asConstant(); known && *known < 0)
     return node.error() << "k is " << *known << ", expected a number of elements";
-  if (failed(expectAtMost(node, k, sizes[*axis], "the elements that k asks for")))
+  if (failed(expectAtMost(node, k, sizes[*axis], "k")))
     return failure();
   sizes[*axis] = k;
   Emitter &emit = node.emit;

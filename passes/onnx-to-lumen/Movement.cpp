@@ -355,13 +355,13 @@ static LogicalResult pad(Node &node) {
     for (const SymExpr *amount : {&low[axis], &high[axis]})
       if (isBounded) {
         isTooWide |= (*amount - most).isPositive();
-        emit.check(CheckKind::LessEqual, *amount, SymExpr::max(most, 0), "a pad and its dimension");
+        emit.check(CheckKind::LessEqual, *amount, SymExpr::max(most, 0), "the size of a pad");
       }
     if (*kind == PadKind::Edge && size == SymExpr(0))
       isTooWide |= result[axis] != SymExpr(0);
     else if (*kind == PadKind::Edge)
       emit.check(CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
-                 "elements to repeat at the edge");
+                 "the number of elements to repeat at the edge");
     if (isTooWide)
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
                           << " of mode '" << mode << "' are wider than dimension " << axis
@@ -421,7 +421,7 @@ static LogicalResult gather(Node &node) {
   if (failed(node.checkSize(result)))
     return failure();
   if (known)
-    emit.check(CheckKind::LessEqual, needed, size, "an index and its dimension");
+    emit.check(CheckKind::LessEqual, needed, size, "the place behind an index");
   // One known index is a slice, which needs no copy where the layout allows.
   std::optional<SymExpr> index;
   if (product(indices) == SymExpr(1))
@@ -429,7 +429,7 @@ static LogicalResult gather(Node &node) {
   if (index && (index->asConstant() || index->isNonNegative())) {
     bool isFromEnd = index->asConstant().value_or(0) < 0;
     if (!index->asConstant())
-      emit.check(CheckKind::LessEqual, *index + 1, size, "an index and its dimension");
+      emit.check(CheckKind::LessEqual, *index + 1, size, "the place behind an index");
     SymExpr offset = isFromEnd ? *index + size : *index;
     return node.yield(emit.reshape(emit.sliceAxis(node.input(0), *axis, offset, 1), result));
   }

@@ -236,7 +236,7 @@ std::optional<Sizes> Node::broadcast(Shape lhs, Shape rhs) {
     std::optional<int64_t> cap = size.cappedAt(other), otherCap = other.cappedAt(size);
     if (cap.value_or(otherCap.value_or(0)) > 1) {
       const SymExpr &whole = cap ? other : size;
-      emit.check(CheckKind::LessEqual, whole, cap ? *cap : *otherCap, "elements of a table");
+      emit.check(CheckKind::LessEqual, whole, cap ? *cap : *otherCap, "the number of rows that are looked up in a table");
       emit.noteEqual(size, other);
       size = SymExpr(whole);
       continue;
@@ -378,7 +378,7 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<SymExp
                           << " does not fit into spatial dimension " << i << " of "
                           << sizes[i].str() << " with padding " << axis.padLow.str() << " and "
                           << axis.padHigh.str();
-    node.emit.check(CheckKind::LessEqual, 1, axis.output, "places of a window");
+    node.emit.check(CheckKind::LessEqual, 1, axis.output, "the number of places of a window");
     axes.push_back(axis);
   }
   return axes;

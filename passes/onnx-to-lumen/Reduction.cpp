@@ -149,7 +149,7 @@ template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
   SymExpr size = node.inputShape(0)[*axis];
   if (size == SymExpr(0))
     return node.error() << "dimension " << *axis << " is empty";
-  node.emit.check(CheckKind::LessEqual, 1, size, "elements to find an extreme of");
+  node.emit.check(CheckKind::LessEqual, 1, size, "the number of elements to find an extreme of");
   Value index = extremeIndex(node.emit, node.input(0), extreme, *axis, isLast);
   Sizes shape = Emitter::shapeOf(index);
   if (!keepDims)

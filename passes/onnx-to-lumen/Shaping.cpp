@@ -268,7 +268,7 @@ static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isRea
   std::optional<SymExpr> step = Emitter::known(delta);
   if (!step || !step->asConstant()) {
     SymExpr size = node.bind(emit.unary(UnaryKind::Abs, delta));
-    emit.check(CheckKind::LessEqual, 1, size, "the step of the range, which is not 0");
+    emit.check(CheckKind::LessEqual, 1, size, "the length of a step of the range");
     Value isDown = emit.compare(CK::Lt, delta, 0.0);
     distance = emit.select(isDown, emit.unary(UnaryKind::Neg, distance), distance);
     delta = emit.size(size);
@@ -380,7 +380,7 @@ static LogicalResult oneHot(Node &node) {
   SymExpr depth = node.bind(node.emit.convert(*given, node.emit.builder.getI64Type()));
   if ((SymExpr(1) - depth).isPositive())
     return node.error() << "depth is " << depth.str() << ", expected a positive number";
-  node.emit.check(CheckKind::LessEqual, 1, depth, "the depth of a one-hot encoding");
+  node.emit.check(CheckKind::LessEqual, 1, depth, "the depth");
   if (!node.ensureEqual(node.inputShape(2), SymExpr(2), "values of a one-hot encoding"))
     return node.error() << "values have shape " << shapeText(node.inputShape(2)) << ", expected 2";
   int64_t rank = node.inputType(0).getRank() + 1;

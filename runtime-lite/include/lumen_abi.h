@@ -154,8 +154,10 @@ typedef struct lumen_abi_check {
   uint32_t a, b; /* expressions */
   uint32_t reserved;
   const char *node; /* "Reshape 'decoder/reshape'" */
-  const char *what; /* "elements of the operand and of the new shape"; the error
-                     * reads "<model>: <node>: <what> are <a> and <b>, expected ..." */
+  /* "elements before and after": "<model>: <node>: <what> are 4 and 5, expected to be
+   * equal". With LESS_EQUAL what the larger or smaller one is, "the depth": "<model>:
+   * <node>: <what> is 0, expected at least 1". */
+  const char *what;
 } lumen_abi_check;
 
 /* ---- Kernels ------------------------------------------------------------ */

@@ -79,9 +79,6 @@ int lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint3
 
 int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
                 lumen_status *status) {
-  static const char *const expected[] = {"expected to be equal",
-                                         "expected to be equal, or one of them 1",
-                                         "expected the first to be at most the second"};
   const lumen_abi_check *check = &abi->checks[index];
   int64_t a = plan->values[check->a], b = plan->values[check->b];
   bool holds = check->kind == LUMEN_ABI_CHECK_LESS_EQUAL ? a <= b : a == b;
@@ -89,9 +86,17 @@ int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
     holds |= a == 1 || b == 1;
   if (holds)
     return LUMEN_OK;
-  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %s are %lld and %lld, %s",
-                    abi->name, check->node, check->what, (long long)a, (long long)b,
-                    expected[check->kind]);
+  if (check->kind == LUMEN_ABI_CHECK_LESS_EQUAL) {
+    /* Of "1 <= n" and "n <= 5" the one that is no constant is what went wrong. */
+    bool is_least = abi->exprs[check->a].op == LUMEN_ABI_EXPR_CONSTANT;
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %s is %lld, expected at %s %lld",
+                      abi->name, check->node, check->what, (long long)(is_least ? b : a),
+                      is_least ? "least" : "most", (long long)(is_least ? a : b));
+  }
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                    "%s: %s: %s are %lld and %lld, expected to be equal%s", abi->name, check->node,
+                    check->what, (long long)a, (long long)b,
+                    check->kind == LUMEN_ABI_CHECK_BROADCAST ? ", or one of them 1" : "");
 }
 
 /* ---- Symbols ------------------------------------------------------------ */

@@ -25,11 +25,11 @@ static int bind(context *context, const lumen_abi_step *step, const lumen_step_a
     const char *name = abi->symbol_names[step->a];
     if (is_signed)
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "%s: the run-time size '%s' is %lld, expected 0 or more", abi->name,
-                        name ? name : "?", (long long)value);
+                        "%s: %s is %lld, expected a size of 0 or more", abi->name,
+                        name ? name : "a size", (long long)value);
     return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "%s: the run-time size '%s' is %llu, expected at most %lld", abi->name,
-                      name ? name : "?", (unsigned long long)raw, (long long)INT64_MAX);
+                      "%s: %s is %llu, expected a size of at most %lld", abi->name,
+                      name ? name : "a size", (unsigned long long)raw, (long long)INT64_MAX);
   }
   context->plan->symbols[step->a] = value;
   return LUMEN_OK;

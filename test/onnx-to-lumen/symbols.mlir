@@ -160,7 +160,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: !x {onnx.name = "x"}, %w: tensor<8x3x3x3xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "z"}, tensor<*xf32> {onnx.name = "q"}) {
-    // CHECK: lumen.check <lessequal> "1", "floordiv(h + 1, 2)", "places of a window"
+    // CHECK: lumen.check <lessequal> "1", "floordiv(h + 1, 2)", "the number of places of a window"
     // CHECK: lumen.conv {{.*}} pad_high = array<i64: 1, 1>, pad_low = array<i64: 1, 1>{{.*}} -> tensor<?x?x16x8xf32, #lumen.dims<["batch", "floordiv(h + 1, 2)", "16", "8"]>>
     // CHECK: lumen.pad <constant> {{.*}} [0, "2*floordiv(h + 1, 2) - h", 0, 0] [0, 1, 0, 0]
     // CHECK: lumen.conv {{.*}} pad_high = array<i64: 0, 1>, pad_low = array<i64: 0, 0>
@@ -180,7 +180,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}, lumen.bounds = {n = 512 :
   // CHECK-LABEL: func.func @main
   func.func @main(%x: tensor<?x4xf32, #lumen.dims<["n", "4"]>> {onnx.name = "x"}, %t: tensor<64x4xf32> {onnx.name = "t"}, %k: tensor<i64> {onnx.name = "k"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xi64> {onnx.name = "z"}) {
     // CHECK-NEXT: lumen.check <lessequal> "n", "512"
-    // CHECK: lumen.check <lessequal> "n", "64", "elements of a table"
+    // CHECK: lumen.check <lessequal> "n", "64", "the number of rows that are looked up in a table"
     // CHECK: lumen.cast %{{.*}} : tensor<?x4xf32, #lumen.dims<["min(64, n)", "4"]>> -> tensor<?x4xf32, #lumen.dims<["n", "4"]>>
     // CHECK: lumen.symbol "constantofshape$0" = %arg2 : tensor<i64>
     // CHECK-NEXT: %[[S:.*]] = lumen.sizes ["constantofshape$0 + 1"] : tensor<1xi64>

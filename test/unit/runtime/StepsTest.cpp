@@ -252,7 +252,7 @@ TEST(LoopTest, NegativeTripCount) {
   OpenModel opened(fake);
   LoopRun run;
   EXPECT_EQ(run.run(opened, 3, -4, 10),
-            "loop: the run-time size 'trip count' is -4, expected 0 or more");
+            "loop: trip count is -4, expected a size of 0 or more");
   run.expect(opened, 3, 4, 10, 4);
 }
 
@@ -301,7 +301,7 @@ TEST(StepsTest, Bind) {
     uint64_t bits;
     const char *error;
   };
-  const char *negative = "bind: the run-time size 's' is -1, expected 0 or more";
+  const char *negative = "bind: s is -1, expected a size of 0 or more";
   for (const Case &test : std::initializer_list<Case>{
            {LUMEN_ABI_I8, 0x7f, ""},
            {LUMEN_ABI_I8, 0xff, negative},
@@ -316,7 +316,7 @@ TEST(StepsTest, Bind) {
            {LUMEN_ABI_I64, UINT64_MAX, negative},
            {LUMEN_ABI_U64, INT64_MAX, ""},
            {LUMEN_ABI_U64, UINT64_MAX,
-            "bind: the run-time size 's' is 18446744073709551615, expected at most "
+            "bind: s is 18446744073709551615, expected a size of at most "
             "9223372036854775807"}}) {
     TableModel model("bind");
     uint32_t eight = model.constant(8);

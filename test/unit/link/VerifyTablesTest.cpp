@@ -87,8 +87,11 @@ INSTANTIATE_TEST_SUITE_P(
               "call 0 names buffer 5 of 5"},
         Fault{[](ModelTables &t) { t.calls[0].outputs[0].buffer = 1; },
               "call 0 writes buffer 1, which is read-only"},
-        Fault{[](ModelTables &t) { t.calls[0].outputs[0].buffer = 4; },
-              "call 0 has a runtime object in storage 5 of arena"},
+        Fault{[](ModelTables &t) {
+                t.calls[0].outputs[0].buffer = 4;
+                t.buffers[4].storage = 4;
+              },
+              "call 0 has a runtime object in storage 4 of arena"},
         Fault{[](ModelTables &t) { t.calls[0].outputs[0].kind = LUMEN_ABI_CALL_EXTENTS; },
               "call 0 has extents of no output"},
         Fault{[](ModelTables &t) { t.calls[0].inputs[0].rank = 2; },

@@ -68,7 +68,7 @@ struct FindModel : TableModel {
     uint32_t thirty = constant(30);
     step(LUMEN_ABI_STEP_EVAL, thirty, 1);
     step(LUMEN_ABI_STEP_CHECK, check(LUMEN_ABI_CHECK_LESS_EQUAL, extent, bounded ? extent : thirty,
-                                     "Find 'f'", "matches and limit"));
+                                     "Find 'f'", "the number of matches"));
     step(LUMEN_ABI_STEP_ALLOC, storageOf(scratch));
     step(LUMEN_ABI_STEP_ALLOC, storageOf(y));
     step(LUMEN_ABI_STEP_LAUNCH, launch(find, {x, scratch, y}, 2));
@@ -116,8 +116,8 @@ TEST(FindTest, CheckInTheRun) {
   FindModel fake(/*bounded=*/false);
   OpenModel opened(fake);
   lumen_value out = {};
-  EXPECT_EQ(fake.find(opened, 31, out), "find: Find 'f': matches and limit are 31 and 30, expected "
-                                        "the first to be at most the second");
+  EXPECT_EQ(fake.find(opened, 31, out),
+            "find: Find 'f': the number of matches is 31, expected at most 30");
   EXPECT_EQ(opened.status.code, LUMEN_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(fake.find(opened, 3, out), "");
   expectPositions(out, 3);

@@ -366,6 +366,12 @@ private:
   Value emitConcat(ConcatOp op, const Place &place);
   Value emitPad(PadOp op, const Place &place);
   LaneIndex pick(Value indices, Place where, const SymExpr &size);
+  /// Reports indices, given as `picked` and `wrapped` where they are negative, that lie
+  /// outside of a dimension, unless `mask` switches them off. Scalars of index type, or
+  /// vectors of one integer type.
+  void checkIndices(Value picked, Value wrapped, Value size, Value mask, bool isUnsigned);
+  /// The operand at a place with picked indices in dimensions of the given sizes.
+  Value emitPicked(Value operand, const Place &place, ArrayRef<SymExpr> sizes);
   Value emitGather(GatherOp op, const Place &place);
   Value emitPick(PickOp op, const Place &place);
   LaneIndex cycle(const LaneIndex &a, const SymExpr &period, const SymExpr &low, int64_t lanes);
@@ -751,8 +757,47 @@ Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
   return make<arith::SelectOp>(inside, value, padding());
 }
 
+void ExpressionEmitter::checkIndices(Value picked, Value wrapped, Value size, Value mask,
+                                     bool isUnsigned) {
+  if (!expression.badIndex)
+    return;
+  Value isBad = make<arith::CmpIOp>(arith::CmpIPredicate::uge, wrapped, size);
+  auto type = dyn_cast<VectorType>(isBad.getType());
+  if (type && mask)
+    isBad = make<arith::AndIOp>(isBad, mask);
+  Value any = type ? make<vector::ReductionOp>(vector::CombiningKind::OR, isBad) : isBad;
+  auto ifOp = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  Value index = picked;
+  if (type) {
+    // The first lane that is bad.
+    int64_t lanes = type.getDimSize(0);
+    auto laneType = VectorType::get({lanes}, builder.getI32Type());
+    SmallVector<int32_t> numbers(lanes);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    Value lane = arith::ConstantOp::create(builder, loc,
+                                           DenseElementsAttr::get(laneType, ArrayRef(numbers)));
+    lane = make<arith::SelectOp>(isBad, lane, splat(laneType, lanes - 1));
+    lane = make<vector::ReductionOp>(vector::CombiningKind::MINUI, lane);
+    lane = make<arith::IndexCastOp>(builder.getIndexType(), lane);
+    index = vector::ExtractOp::create(builder, loc, picked, lane);
+    size = vector::ExtractOp::create(builder, loc, size, ArrayRef<int64_t>{0});
+  }
+  auto widened = [&](Value value) -> Value {
+    Type wide = builder.getI64Type();
+    if (isa<IndexType>(value.getType()))
+      return make<arith::IndexCastOp>(wide, value);
+    if (value.getType() == wide)
+      return value;
+    return isUnsigned ? make<arith::ExtUIOp>(wide, value) : make<arith::ExtSIOp>(wide, value);
+  };
+  expression.badIndex(builder, loc, widened(index), widened(size));
+}
+
 /// The place that the elements of `indices` at `where` name in a dimension of `size`.
 LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &size) {
+  bool isUnsigned = tensorType(indices).getElementType().isUnsignedInteger();
   bool uniform = where.isUniform();
   int64_t lanes = where.lanes;
   if (uniform) {
@@ -763,10 +808,11 @@ LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &siz
   Value picked = emitAt(indices, where);
   LaneIndex lane;
   if (uniform) {
-    lane.base = make<arith::IndexCastOp>(builder.getIndexType(), picked);
-    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lane.base, index(0));
-    Value wrapped = make<arith::AddIOp>(lane.base, index(size));
-    lane.base = make<arith::SelectOp>(negative, wrapped, lane.base);
+    picked = make<arith::IndexCastOp>(builder.getIndexType(), picked);
+    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, index(0));
+    Value wrapped = make<arith::AddIOp>(picked, index(size));
+    lane.base = make<arith::SelectOp>(negative, wrapped, picked);
+    checkIndices(picked, lane.base, index(size), nullptr, isUnsigned);
     return clamp(lane, 0, size - 1, 1);
   }
   auto type = cast<VectorType>(picked.getType());
@@ -774,47 +820,71 @@ LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &siz
   unsigned from = type.getElementTypeBitWidth(), to = target.getElementTypeBitWidth();
   // Extended first: the dimension may be longer than what its indices count.
   if (from < to) {
-    picked = tensorType(indices).getElementType().isUnsignedInteger()
-                 ? make<arith::ExtUIOp>(target, picked)
-                 : make<arith::ExtSIOp>(target, picked);
+    picked = isUnsigned ? make<arith::ExtUIOp>(target, picked)
+                        : make<arith::ExtSIOp>(target, picked);
     type = target;
   }
   Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, splat(type, 0));
   Value wrapped = make<arith::AddIOp>(picked, splat(type, size));
-  picked = make<arith::SelectOp>(negative, wrapped, picked);
+  wrapped = make<arith::SelectOp>(negative, wrapped, picked);
+  checkIndices(picked, wrapped, splat(type, size), where.mask, isUnsigned);
   // Clamped before it is narrowed, so that large indices do not wrap around.
-  lane = clamp({{}, 0, picked}, 0, size - 1, lanes);
+  lane = clamp({{}, 0, wrapped}, 0, size - 1, lanes);
   if (from > to)
     lane.bent = make<arith::TruncIOp>(target, lane.bent);
   return lane;
 }
 
+Value ExpressionEmitter::emitPicked(Value operand, const Place &place, ArrayRef<SymExpr> sizes) {
+  Value isEmpty;
+  for (const SymExpr &size : sizes) {
+    if (size.lowerBound().value_or(0) >= 1)
+      continue;
+    Value isZero = make<arith::CmpIOp>(arith::CmpIPredicate::eq, index(size), index(0));
+    isEmpty = isEmpty ? make<arith::OrIOp>(isEmpty, isZero) : isZero;
+  }
+  if (!isEmpty)
+    return emitAt(operand, place);
+  // A dimension without elements has none to clamp to.
+  Type type = registerType(tensorType(operand).getElementType());
+  if (place.isVector)
+    type = VectorType::get({place.lanes}, type);
+  return emitBranch(
+      isEmpty, type,
+      [&]() -> Value {
+        return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      },
+      [&] { return emitAt(operand, place); });
+}
+
 Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
   int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
+  SymExpr size = sizeOf(op.getOperand(), axis);
   auto begin = place.indices.begin();
   Place where =
       withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
   SmallVector<LaneIndex> indices(begin, begin + axis);
-  indices.push_back(pick(op.getIndices(), where, sizeOf(op.getOperand(), axis)));
+  indices.push_back(pick(op.getIndices(), where, size));
   indices.append(begin + axis + indicesRank, place.indices.end());
-  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+  return emitPicked(op.getOperand(), withIndices(place, std::move(indices)), size);
 }
 
 Value ExpressionEmitter::emitPick(PickOp op, const Place &place) {
   SmallVector<LaneIndex> indices;
-  size_t picked = 0;
+  Sizes sizes; // of picked dimensions
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
     if (dim >= 0) {
       indices.push_back(place.indices[dim]);
       continue;
     }
-    Value tensor = op.getIndices()[picked++];
+    Value tensor = op.getIndices()[sizes.size()];
     auto begin = place.indices.begin();
     Place where = withIndices(
         place, SmallVector<LaneIndex>(begin, begin + tensorType(tensor).getRank()));
-    indices.push_back(pick(tensor, where, sizeOf(op.getOperand(), i)));
+    sizes.push_back(sizeOf(op.getOperand(), i));
+    indices.push_back(pick(tensor, where, sizes.back()));
   }
-  return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
+  return emitPicked(op.getOperand(), withIndices(place, std::move(indices)), sizes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,14 @@ public:
   };
   using Source = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, const Position &)>;
 
+  /// What to do, where the builder stands, with an index (i64) that lies outside of a
+  /// dimension (i64).
+  using BadIndex =
+      std::function<void(mlir::OpBuilder &, mlir::Location, mlir::Value index, mlir::Value size)>;
+
+  /// Makes gathers check their indices. Without it they are only clamped.
+  void onBadIndex(BadIndex handler) { badIndex = std::move(handler); }
+
   /// Makes `value` (an argument, or a root's result) come from memory.
   void bindMemory(mlir::Value value, Access access);
 
@@ -92,6 +100,7 @@ private:
   friend class ExpressionEmitter;
   SizeValues *sizes = nullptr;
   bool repeats = true;
+  BadIndex badIndex;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;
   llvm::DenseMap<mlir::Value, Shift> shifts;

@@ -3,6 +3,8 @@
 #include "codegen/cpu/CpuKernel.h"
 #include "codegen/cpu/CpuTarget.h"
 
+#include "runtime-lite/include/lumen_abi.h"
+
 #include <set>
 
 using namespace mlir;
@@ -178,6 +180,77 @@ static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const S
   func::ReturnOp::create(builder, loc, value);
 }
 
+namespace {
+
+/// What a kernel remembers of a fault until it returns: three numbers behind
+/// all that the builder keeps in scratch memory.
+class FaultRecord {
+public:
+  explicit FaultRecord(CpuKernel &kernel) : kernel(kernel) {}
+
+  /// Where `at` stands: code, and two numbers (i64) about it.
+  void record(OpBuilder &at, Location loc, int32_t code, Value first, Value second);
+  /// Returns from the kernel; the record adds to what it needs of scratch memory.
+  void emitReturn(LaunchShape &shape);
+
+private:
+  CpuKernel &kernel;
+  arith::ConstantOp offset; ///< of the record; known in the end
+  Value memory;             ///< memref<?xi64>: code, first, second
+};
+
+} // namespace
+
+void FaultRecord::record(OpBuilder &at, Location loc, int32_t code, Value first, Value second) {
+  auto index = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto number = [&](OpBuilder &b, int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  };
+  if (!memory) {
+    OpBuilder b(at.getContext());
+    b.setInsertionPointAfterValue(kernel.scratch);
+    offset = arith::ConstantOp::create(b, loc, b.getIndexAttr(0));
+    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI64Type());
+    memory = memref::ViewOp::create(b, loc, type, kernel.scratch, offset, ValueRange{index(b, 3)});
+    memref::StoreOp::create(b, loc, number(b, LUMEN_ABI_OK), memory, index(b, 0));
+  }
+  memref::StoreOp::create(at, loc, number(at, code), memory, index(at, 0));
+  memref::StoreOp::create(at, loc, first, memory, index(at, 1));
+  memref::StoreOp::create(at, loc, second, memory, index(at, 2));
+}
+
+void FaultRecord::emitReturn(LaunchShape &shape) {
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  if (!memory) {
+    Value ok = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(LUMEN_ABI_OK));
+    func::ReturnOp::create(builder, loc, ok);
+    return;
+  }
+  uint64_t begin = llvm::alignTo(shape.scratchSize, sizeof(int64_t));
+  begin = std::max<uint64_t>(begin, 2 * sizeof(int64_t)); // behind what the caller reads
+  offset.setValueAttr(builder.getIndexAttr(begin));
+  shape.scratchSize = begin + 3 * sizeof(int64_t);
+  Value code = memref::LoadOp::create(builder, loc, memory, kernel.index(0));
+  Value isFault = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ne, code,
+      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(LUMEN_ABI_OK)));
+  auto ifOp = scf::IfOp::create(builder, loc, isFault, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value about = kernel.scratchView(0, builder.getI64Type(), 2);
+    for (int64_t i = 0; i < 2; ++i) {
+      Value value = memref::LoadOp::create(builder, loc, memory, kernel.index(i + 1));
+      memref::StoreOp::create(builder, loc, value, about, kernel.index(i));
+    }
+  }
+  code = arith::TruncIOp::create(builder, loc, builder.getI32Type(), code);
+  func::ReturnOp::create(builder, loc, code);
+}
+
 FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef level,
                                         const CodegenOptions &options, ModuleOp module) {
   MLIRContext *context = kernel.getContext();
@@ -192,7 +265,8 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   Type i64 = builder.getI64Type();
   auto function = func::FuncOp::create(
       builder, loc, symbolName(kernel, level),
-      builder.getFunctionType({pointer, pointer, i64, i64, builder.getI32Type(), pointer}, {}));
+      builder.getFunctionType({pointer, pointer, i64, i64, builder.getI32Type(), pointer},
+                              {builder.getI32Type()}));
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
 
@@ -233,6 +307,11 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
     frame.results.push_back(makeAccess(type, kernel.getResultStrides(i)));
 
+  FaultRecord faults(frame);
+  frame.expression.onBadIndex([&](OpBuilder &at, Location where, Value index, Value size) {
+    faults.record(at, where, LUMEN_ABI_FAULT_INDEX, index, size);
+  });
+
   KernelBuilder build = builderFor(root);
   if (!build)
     return kernel.emitError("has the root ") << root->getName() << ", which has no CPU builder";
@@ -245,7 +324,7 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   if (failed(shape))
     return failure();
   body.setInsertionPointToEnd(entry);
-  func::ReturnOp::create(body, loc);
+  faults.emitReturn(*shape);
   if (!shape->grid.asConstant())
     makeGridFunction(kernel, level, shape->grid, module);
   return shape;

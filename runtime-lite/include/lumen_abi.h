@@ -170,10 +170,18 @@ typedef struct lumen_abi_check {
  *          at the same time never share a worker.
  * scratch: this worker's scratch of `scratch_size` bytes, aligned to
  *          LUMEN_ALIGNMENT, contents undefined.
+ *
+ * Returns a lumen_abi_fault. What a fault is about lies at the start of scratch.
  */
-typedef void (*lumen_abi_cpu_kernel)(void *const *args, const int64_t *sizes,
-                                     int64_t begin, int64_t end, int32_t worker,
-                                     void *scratch);
+typedef int (*lumen_abi_cpu_kernel)(void *const *args, const int64_t *sizes,
+                                    int64_t begin, int64_t end, int32_t worker,
+                                    void *scratch);
+
+/* Why a run cannot go on. */
+typedef enum lumen_abi_fault {
+  LUMEN_ABI_OK = 0,
+  LUMEN_ABI_FAULT_INDEX = 1 /* two int64_t: an index, and the dimension it lies outside of */
+} lumen_abi_fault;
 
 typedef enum lumen_abi_target {
   LUMEN_ABI_CPU = 0, LUMEN_ABI_SPIRV = 1, LUMEN_ABI_PTX = 2,

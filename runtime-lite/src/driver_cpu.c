@@ -8,6 +8,7 @@
 #include "storages.h"
 #include "threads.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -176,15 +177,20 @@ typedef struct chunked_launch {
   uint32_t chunks;
   char *scratch;
   uint64_t scratch_size;
+  atomic_int fault; /* lumen_abi_fault of the first chunk that had one */
+  int64_t about[2]; /* what the kernel says of it */
 } chunked_launch;
 
 static void run_chunk(void *argument, uint32_t chunk, uint32_t worker) {
-  const chunked_launch *launch = argument;
+  chunked_launch *launch = argument;
   int64_t each = launch->grid / launch->chunks, rest = launch->grid % launch->chunks;
   int64_t begin = chunk * each + (chunk < rest ? chunk : rest);
   int64_t end = begin + each + (chunk < rest);
-  launch->code(launch->args, launch->sizes, begin, end, (int32_t)worker,
-               launch->scratch + worker * launch->scratch_size);
+  char *scratch = launch->scratch + worker * launch->scratch_size;
+  int fault = launch->code(launch->args, launch->sizes, begin, end, (int32_t)worker, scratch);
+  int none = LUMEN_ABI_OK;
+  if (fault && atomic_compare_exchange_strong(&launch->fault, &none, fault))
+    memcpy(launch->about, scratch, sizeof(launch->about));
 }
 
 /* Not below the grain; a multiple of the workers where there are enough. */
@@ -198,8 +204,9 @@ static uint32_t count_chunks(int64_t grid, int64_t grain, uint32_t workers) {
   return (uint32_t)(most >= workers ? most - most % workers : most);
 }
 
-static void run_launch(const cpu_model *state, const lumen_abi_launch *launch, void *const *args,
-                       const int64_t *sizes, char *scratch, lumen_executor *executor) {
+static int run_launch(const model *model, const cpu_model *state, const lumen_abi_launch *launch,
+                      void *const *args, const int64_t *sizes, char *scratch,
+                      lumen_executor *executor, lumen_status *status) {
   const lumen_abi_variant *variant = state->variants[launch->kernel];
   if (sizes)
     sizes += launch->first_size;
@@ -210,12 +217,17 @@ static void run_launch(const cpu_model *state, const lumen_abi_launch *launch, v
                         .scratch_size = state->scratch_size};
   memcpy(&job.code, &variant->code, sizeof(job.code));
   if (job.grid <= 0)
-    return;
+    return LUMEN_OK;
   job.chunks = count_chunks(job.grid, variant->grain, executor->num_workers(executor->self));
   if (job.chunks == 1)
     run_chunk(&job, 0, 0);
   else
     executor->parallel_for(executor->self, job.chunks, run_chunk, &job);
+  if (!job.fault)
+    return LUMEN_OK;
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                    "%s: %s: index %lld lies outside a dimension of %lld", model->abi->name,
+                    launch->nodes, (long long)job.about[0], (long long)job.about[1]);
 }
 
 static char *allocate_scratch(const cpu_model *state, lumen_executor *executor, uint64_t *size) {
@@ -273,7 +285,7 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
       args[a] = (storage->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
                 storage->offset + buffer->offset;
     }
-    run_launch(state, init, args, NULL, scratch, model->executor);
+    code = run_launch(model, state, init, args, NULL, scratch, model->executor, status);
   }
   free(scratch);
   free(args);
@@ -569,17 +581,18 @@ static void account(lumen_profile_entry *entry, uint64_t begin) {
     entry->min_ns = spent;
 }
 
-static void step(context *context, uint32_t index) {
+static int step(context *context, uint32_t index, lumen_status *status) {
   cpu_context *state = context->device_state;
   const model *model = context->model;
   const cpu_model *device = model->device_state;
   const lumen_abi_launch *launch = &model->abi->launches[index];
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
   uint64_t begin = entry ? now() : 0;
-  run_launch(device, launch, state->args + launch->first_arg, state->sizes, state->scratch,
-             context->executor);
+  int code = run_launch(model, device, launch, state->args + launch->first_arg, state->sizes,
+                        state->scratch, context->executor, status);
   if (entry)
     account(entry, begin);
+  return code;
 }
 
 /* ---- Steps -------------------------------------------------------------- */
@@ -596,9 +609,7 @@ static int do_launch(context *context, uint32_t index, lumen_status *status) {
     for (uint32_t s = launch->first_size; s < launch->first_size + launch->num_sizes; ++s)
       state->sizes[s] = context->plan->values[abi->size_exprs[s]];
   }
-  if (!code)
-    step(context, index);
-  return code;
+  return code ? code : step(context, index, status);
 }
 
 static int do_read(context *context, uint32_t buffer, void *value, uint64_t size,
@@ -782,9 +793,9 @@ static int cpu_run(context *context, lumen_status *status) {
   }
   if (code || abi->num_steps)
     return code ? code : run_steps(context, status);
-  for (uint32_t i = 0; i < abi->num_launches; ++i)
-    step(context, i);
-  return LUMEN_OK;
+  for (uint32_t i = 0; i < abi->num_launches && !code; ++i)
+    code = step(context, i, status);
+  return code;
 }
 
 static void cpu_context_memory(const context *context, lumen_context_memory_info *info) {

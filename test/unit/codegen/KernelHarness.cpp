@@ -201,12 +201,19 @@ int64_t LoadedKernel::grid(ArrayRef<int64_t> sizes) const {
   return gridFunction ? gridFunction(sizes.data()) : *shape.grid.asConstant();
 }
 
-void LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end,
-                       ArrayRef<int64_t> sizes) const {
-  char *aligned = reinterpret_cast<char *>(
+static char *alignedBegin(std::vector<char> &scratch) {
+  return reinterpret_cast<char *>(
       llvm::alignTo(reinterpret_cast<uintptr_t>(scratch.data()), LUMEN_ALIGNMENT));
-  reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), sizes.data(), begin, end, 0,
-                                               aligned);
+}
+
+int LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end,
+                      ArrayRef<int64_t> sizes) const {
+  return reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), sizes.data(), begin, end, 0,
+                                                      alignedBegin(scratch));
+}
+
+ArrayRef<int64_t> LoadedKernel::getFault() const {
+  return {reinterpret_cast<int64_t *>(alignedBegin(scratch)), 2};
 }
 
 //===----------------------------------------------------------------------===//

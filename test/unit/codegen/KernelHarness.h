@@ -53,13 +53,16 @@ public:
   dispatch::KernelOp getKernel() const { return kernel; }
   const LaunchShape &getShape() const { return shape; }
   size_t getCodeSize() const { return codeSize; }
+  /// What a fault is about.
+  llvm::ArrayRef<int64_t> getFault() const;
 
   /// Work units at the given sizes of the kernel's symbols.
   int64_t grid(llvm::ArrayRef<int64_t> sizes = {}) const;
 
   /// Runs work units [begin, end) on buffers, outputs last.
-  void run(llvm::ArrayRef<void *> buffers, int64_t begin, int64_t end,
-           llvm::ArrayRef<int64_t> sizes = {}) const;
+  /// Returns a lumen_abi_fault.
+  int run(llvm::ArrayRef<void *> buffers, int64_t begin, int64_t end,
+          llvm::ArrayRef<int64_t> sizes = {}) const;
 
 private:
   LoadedKernel() = default;

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 using namespace lumen;
 using namespace lumen::test;
@@ -391,13 +392,18 @@ static Tensor convolution(ConvOp op, const Tensor &x, const Tensor &w) {
 
 static Tensor softmax(SoftmaxOp op, const Tensor &x) {
   int64_t axis = op.getAxis(), size = x.type.getDimSize(axis);
+  std::map<std::vector<int64_t>, std::pair<Number, Number>> rows; // maximum and sum
   return build(op.getResult(), [&](const Index &index) {
     Index other = index;
-    Number top = -INFINITY, sum = 0;
-    for (other[axis] = 0; other[axis] < size; ++other[axis])
-      top = std::max(top, at(x, other));
-    for (other[axis] = 0; other[axis] < size; ++other[axis])
-      sum += std::exp(at(x, other) - top);
+    other[axis] = 0;
+    auto [row, isNew] = rows.try_emplace({other.begin(), other.end()}, -INFINITY, 0);
+    auto &[top, sum] = row->second;
+    if (isNew) {
+      for (; other[axis] < size; ++other[axis])
+        top = std::max(top, at(x, other));
+      for (other[axis] = 0; other[axis] < size; ++other[axis])
+        sum += std::exp(at(x, other) - top);
+    }
     Number shifted = at(x, index) - top;
     return op.getLog() ? shifted - std::log(sum) : std::exp(shifted) / sum;
   });
@@ -405,21 +411,28 @@ static Tensor softmax(SoftmaxOp op, const Tensor &x) {
 
 static Tensor norm(NormOp op, const Tensor &x) {
   ArrayRef<int64_t> inner = x.type.getShape().drop_front(op.getAxis());
+  std::map<std::vector<int64_t>, std::pair<Number, Number>> rows; // mean and deviation
   return build(op.getResult(), [&](const Index &index) {
-    Number sum = 0, squares = 0;
-    int64_t count = 0;
-    bool isLayer = op.getKind() == NormKind::Layer;
-    auto each = [&](llvm::function_ref<void(Number)> body) {
-      forEach(inner, [&](const Index &tail) {
-        Index where(index.begin(), index.begin() + op.getAxis());
-        llvm::append_range(where, tail);
-        body(at(x, where));
-      });
-    };
-    each([&](Number value) { sum += value, ++count; });
-    Number mean = isLayer ? sum / count : 0;
-    each([&](Number value) { squares += (value - mean) * (value - mean); });
-    return (at(x, index) - mean) / std::sqrt(squares / count + op.getEpsilon().convertToDouble());
+    Index outer(index.begin(), index.begin() + op.getAxis());
+    auto [row, isNew] = rows.try_emplace({outer.begin(), outer.end()}, 0, 0);
+    auto &[mean, deviation] = row->second;
+    if (isNew) {
+      Number sum = 0, squares = 0;
+      int64_t count = 0;
+      auto each = [&](llvm::function_ref<void(Number)> body) {
+        forEach(inner, [&](const Index &tail) {
+          Index where = outer;
+          llvm::append_range(where, tail);
+          body(at(x, where));
+        });
+      };
+      each([&](Number value) { sum += value, ++count; });
+      if (op.getKind() == NormKind::Layer)
+        mean = sum / count;
+      each([&](Number value) { squares += (value - mean) * (value - mean); });
+      deviation = std::sqrt(squares / count + op.getEpsilon().convertToDouble());
+    }
+    return (at(x, index) - mean) / deviation;
   });
 }
 

@@ -214,7 +214,7 @@ TEST_F(Artifact, RunsOnItsWeights) {
     memset(y, 0, sizeof(y));
     auto kernel = reinterpret_cast<lumen_abi_cpu_kernel>(
         const_cast<void *>(actual.kernels[0].variants[v].code));
-    kernel(args, nullptr, 0, 4, 0, nullptr);
+    EXPECT_EQ(kernel(args, nullptr, 0, 4, 0, nullptr), LUMEN_ABI_OK);
     EXPECT_EQ(y[0], 2.5f);
     EXPECT_EQ(y[1], -5.0f);
     EXPECT_EQ(y[3], 10.0f);

@@ -75,7 +75,7 @@ declare ptr @memcpy(ptr, ptr, i64)
 
 define hidden i64 @grid(ptr %sizes) { ret i64 4 }
 
-define hidden void @scale_v2(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
+define hidden i32 @scale_v2(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
 entry:
   %factor.at = load ptr, ptr %args
   %x.slot = getelementptr ptr, ptr %args, i64 1
@@ -95,20 +95,20 @@ loop:
   %more = icmp slt i64 %next, %end
   br i1 %more, label %loop, label %done
 done:
-  ret void
+  ret i32 0
 }
 
-define hidden void @scale_v3(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
-  call void @scale_v2(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch)
-  ret void
+define hidden i32 @scale_v3(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
+  %result = call i32 @scale_v2(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch)
+  ret i32 %result
 }
 
-define hidden void @start(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
+define hidden i32 @start(ptr %args, ptr %sizes, i64 %begin, i64 %end, i32 %worker, ptr %scratch) {
   %to = load ptr, ptr %args
   %f = call float @tanhf(float 0.5)
   %unused = call ptr @memcpy(ptr %to, ptr %scratch, i64 64)
   store float %f, ptr %to
-  ret void
+  ret i32 0
 }
 )";
 

@@ -35,7 +35,7 @@ constexpr const char *lowLevel = "aarch64";
 struct FakeModel {
   static constexpr int64_t n = 1000;
 
-  static void scale(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t worker,
+  static int scale(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t worker,
                     void *scratch) {
     // Scratch is ours alone while we run: what we write is what we read.
     auto *mine = static_cast<int64_t *>(scratch);
@@ -45,22 +45,25 @@ struct FakeModel {
     auto *t = static_cast<float *>(args[2]);
     for (int64_t i = begin; i < end; ++i)
       t[i] = mine[0] == begin && mine[1] == worker ? x[i] * w[i] : -1.0f;
+    return LUMEN_ABI_OK;
   }
-  static void add(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t, void *) {
+  static int add(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t, void *) {
     auto *t = static_cast<const float *>(args[0]), *d = static_cast<const float *>(args[1]);
     auto *y = static_cast<float *>(args[2]);
     for (int64_t i = begin; i < end; ++i)
       y[i] = t[i] + d[i];
+    return LUMEN_ABI_OK;
   }
-  static void twice(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
+  static int twice(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
                     void *) {
     auto *w = static_cast<const float *>(args[0]);
     auto *d = static_cast<float *>(args[1]);
     for (int64_t i = begin; i < end; ++i)
       d[i] = 2 * w[i];
+    return LUMEN_ABI_OK;
   }
   // Would be SIGILL on a real CPU.
-  static void forbidden(void *const *, const int64_t *, int64_t, int64_t, int32_t, void *) {
+  static int forbidden(void *const *, const int64_t *, int64_t, int64_t, int32_t, void *) {
     __builtin_trap();
   }
 

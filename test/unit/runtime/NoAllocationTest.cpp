@@ -73,9 +73,10 @@ TEST(NoAllocationTest, Run) {
 
 #if !SANITIZER_OWNS_ALLOCATOR
 int64_t grid(const int64_t *sizes) { return sizes[0]; }
-void copy(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t, void *) {
+int copy(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t, void *) {
   for (int64_t i = begin; i < end; ++i)
     static_cast<float *>(args[1])[i] = static_cast<const float *>(args[0])[i];
+  return LUMEN_ABI_OK;
 }
 #endif
 

@@ -13,12 +13,13 @@ namespace {
 // launches with an intermediate in the arena, and a bound of 100.
 struct BatchModel : TableModel {
   static int64_t grid(const int64_t *sizes) { return sizes[0]; }
-  static void sumRows(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
+  static int sumRows(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
                       void *) {
     auto *a = static_cast<const float *>(args[0]);
     auto *t = static_cast<float *>(args[1]);
     for (int64_t i = begin; i < end; ++i)
       t[i] = a[2 * i] + a[2 * i + 1];
+    return LUMEN_ABI_OK;
   }
 
   explicit BatchModel(int64_t bound = 100) : TableModel("batch") {
@@ -228,7 +229,8 @@ struct HugeTest : testing::Test {
     }
     product = model.mul(extents[0], extents[1]);
   }
-  static void nothing(void *const *, const int64_t *, int64_t, int64_t, int32_t, void *) {}
+  static int nothing(void *const *, const int64_t *, int64_t, int64_t, int32_t, void *) {    return LUMEN_ABI_OK;
+  }
   // Only the shapes are looked at.
   std::string shapes(int64_t n, int64_t m) {
     model.finishEntry();

@@ -13,24 +13,28 @@ namespace {
 
 // Kernels of integers, whose sizes say how many.
 
-void copy(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
+int copy(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
   if (sizes[0])
     std::memcpy(args[1], args[0], sizes[0] * sizeof(int64_t));
+  return LUMEN_ABI_OK;
 }
-void addOne(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
+int addOne(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
   auto *x = static_cast<const int64_t *>(args[0]);
   auto *y = static_cast<int64_t *>(args[1]);
   for (int64_t i = 0; i < sizes[0]; ++i)
     y[i] = x[i] + 1;
+  return LUMEN_ABI_OK;
 }
-void isBelow(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
+int isBelow(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
   int64_t x, limit;
   std::memcpy(&x, args[0], sizeof(x));
   std::memcpy(&limit, args[1], sizeof(limit));
   *static_cast<uint8_t *>(args[2]) = x < limit;
+  return LUMEN_ABI_OK;
 }
-void set(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
+int set(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, void *) {
   std::memcpy(args[0], &sizes[0], sizeof(int64_t));
+  return LUMEN_ABI_OK;
 }
 
 // Positions of the positive elements of x: counted into the arena, read by the
@@ -38,20 +42,22 @@ void set(void *const *args, const int64_t *sizes, int64_t, int64_t, int32_t, voi
 struct FindModel : TableModel {
   static constexpr int64_t n = 50;
 
-  static void count(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
+  static int count(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
     auto *x = static_cast<const float *>(args[0]);
     int64_t found = 0;
     for (int64_t i = 0; i < n; ++i)
       found += x[i] > 0;
     std::memcpy(args[1], &found, sizeof(found));
+    return LUMEN_ABI_OK;
   }
-  static void find(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
+  static int find(void *const *args, const int64_t *, int64_t, int64_t, int32_t, void *) {
     auto *x = static_cast<const float *>(args[0]);
     auto *scratch = static_cast<int64_t *>(args[1]), *y = static_cast<int64_t *>(args[2]);
     int64_t found = 0;
     for (int64_t i = 0; i < n; ++i)
       if (x[i] > 0)
         y[found] = scratch[found] = i, ++found;
+    return LUMEN_ABI_OK;
   }
 
   explicit FindModel(bool bounded) : TableModel("find") {

@@ -542,7 +542,12 @@ SymExpr SymExpr::substitute(const llvm::StringMap<SymExpr> &values) const {
   return substituteIn(values);
 }
 
-std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name) const {
+std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
+                                          unsigned depth) const {
+  // n in terms of n - min(n, m) has the minimum in it, and so n again.
+  constexpr unsigned kMaxDepth = 8;
+  if (depth > kMaxDepth)
+    return std::nullopt;
   std::set<std::string> own, gone, shared;
   collectSymbols(own);
   part.collectSymbols(gone);
@@ -583,15 +588,15 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name) c
         term = term * ofFactor(text);
         continue;
       }
-      std::optional<SymExpr> lhs = factor.lhs.inTermsOf(part, name);
-      std::optional<SymExpr> rhs = factor.rhs.inTermsOf(part, name);
+      std::optional<SymExpr> lhs = factor.lhs.inTermsOf(part, name, depth + 1);
+      std::optional<SymExpr> rhs = factor.rhs.inTermsOf(part, name, depth + 1);
       if (!lhs || !rhs)
         return std::nullopt;
       term = term * applyAtom(factor.kind, *lhs, *rhs);
     }
     result = result + term;
   }
-  std::optional<SymExpr> factor = quotient.inTermsOf(part, name);
+  std::optional<SymExpr> factor = quotient.inTermsOf(part, name, depth + 1);
   if (!factor)
     return std::nullopt;
   result = result + *factor * symbol(name);

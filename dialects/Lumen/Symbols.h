@@ -79,7 +79,9 @@ public:
   /// The expression over `name` instead of the symbols of `part`, where `name` has
   /// the value of `part`: 3*a + 3*b + 1 in terms of a + b is 3*name + 1. Nothing
   /// where those symbols do not vanish.
-  std::optional<SymExpr> inTermsOf(const SymExpr &part, llvm::StringRef name) const;
+  std::optional<SymExpr> inTermsOf(const SymExpr &part, llvm::StringRef name) const {
+    return inTermsOf(part, name, 0);
+  }
 
   /// The names of all symbols, each once, sorted.
   void collectSymbols(std::set<std::string> &names) const;
@@ -110,6 +112,8 @@ private:
   /// a coefficient that is never zero. The empty product is the constant.
   using Product = std::vector<std::string>;
 
+  std::optional<SymExpr> inTermsOf(const SymExpr &part, llvm::StringRef name,
+                                   unsigned depth) const;
   static SymExpr ofFactor(std::string text);
   static SymExpr extreme(llvm::StringRef name, const SymExpr &a, const SymExpr &b, bool isMin);
   static SymExpr floorDivConstant(const SymExpr &a, int64_t divisor);

@@ -174,7 +174,7 @@ static LogicalResult split(Node &node) {
       return failure();
     sizes = std::move(*given);
   }
-  bool isCounted = node.getOpset() >= 18 && node.has("num_outputs");
+  bool isCounted = !sizes && node.getOpset() >= 18 && node.has("num_outputs");
   if (int64_t parts = node.getOpset() >= 18 ? node.integer("num_outputs", count) : count;
       parts != count)
     return node.error() << "attribute 'num_outputs' is " << parts << ", but the node has " << count
@@ -185,10 +185,11 @@ static LogicalResult split(Node &node) {
       return node.error() << "dimension " << *axis << " of size " << size.str()
                           << " cannot be split into " << count << " equal parts";
     // With num_outputs the last part is smaller where the rest demands it.
-    SymExpr part = isCounted ? SymExpr::ceilDiv(size, count) : equal, left = size;
+    SymExpr part = isCounted ? SymExpr::ceilDiv(size, count) : equal;
     sizes.emplace();
-    for (int64_t i = 0; i < count; ++i, left -= sizes->back())
-      sizes->push_back(isCounted ? SymExpr::min(part, left) : part);
+    for (int64_t i = 0; i < count; ++i)
+      sizes->push_back(
+          isCounted ? SymExpr::max(SymExpr::min(part, size - part * i), 0) : part);
   }
   if (int64_t(sizes->size()) != count)
     return node.error() << "split has " << sizes->size() << " sizes, but the node has " << count
@@ -199,14 +200,16 @@ static LogicalResult split(Node &node) {
     if ((SymExpr(0) - part).isPositive() || !total.isValid())
       return node.error() << "split has the size " << part.str();
   }
-  if (!node.ensureEqual(total, size, "the sum of the parts and the dimension"))
+  if (!isCounted && !node.ensureEqual(total, size, "the sum of the parts and the dimension"))
     return node.error() << "split sizes " << shapeText(*sizes) << " add up to " << total.str()
                         << ", but dimension " << *axis << " has size " << size.str();
   SmallVector<Value> results;
   SymExpr offset = 0;
   for (const SymExpr &part : *sizes) {
-    results.push_back(node.emit.sliceAxis(node.input(0), *axis, offset, part));
-    offset += part;
+    // Parts that are cut off all end where the dimension does.
+    SymExpr start = isCounted ? SymExpr::min(offset, size) : offset;
+    results.push_back(node.emit.sliceAxis(node.input(0), *axis, start, part));
+    offset += isCounted ? sizes->front() : part;
   }
   return node.yield(results);
 }

@@ -30,19 +30,24 @@ class Broken(Exception):
     """lumenc or lumen-run failed: the message has its words."""
 
 
-def value_info(name, array):
+def value_info(name, array, dynamic=False):
     dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
-    return helper.make_tensor_value_info(name, dtype, array.shape)
+    shape = [f"{name}_{axis}" for axis in range(array.ndim)] if dynamic else array.shape
+    return helper.make_tensor_value_info(name, dtype, shape)
 
 
-def make_model(nodes, inputs, constants, outputs, opset):
-    """A model of arrays by name; `outputs` may be names alone, whose types are then open."""
-    if isinstance(outputs, dict):
+def make_model(nodes, inputs, constants, outputs, opset, dynamic=()):
+    """A model of arrays by name; `outputs` may be names alone, whose types are then open.
+
+    Each dimension of the inputs that `dynamic` names is a symbol of its own.
+    """
+    if isinstance(outputs, dict) and not dynamic:
         results = [value_info(name, array) for name, array in outputs.items()]
     else:
         results = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph(
-        nodes, "conformance", [value_info(name, array) for name, array in inputs.items()],
+        nodes, "conformance",
+        [value_info(name, array, name in dynamic) for name, array in inputs.items()],
         results, [numpy_helper.from_array(array, name) for name, array in constants.items()])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 

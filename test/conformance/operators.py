@@ -105,7 +105,19 @@ class Case:
             return dict(zip(outputs, (np.asarray(value) for value in results)))
 
 
-def merged(cases):
+# Inputs whose shapes decide the structure of a kernel's loops, so that they are fixed.
+FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2)}
+
+
+def dynamic_inputs(case):
+    """Inputs that may be of any size; none where the result's rank would depend on it."""
+    if case.op == "Squeeze" and len(case.node.input) < 2 and "axes" not in case.attributes:
+        return set()
+    fixed = {case.node.input[i] for i in FIXED.get(case.op, ()) if i < len(case.node.input)}
+    return set(case.inputs) - fixed
+
+
+def merged(cases, dynamic):
     """One model of many cases, with its inputs and expected outputs."""
     inputs, constants, expected = {}, {}, {}
     for case in cases:
@@ -113,13 +125,14 @@ def merged(cases):
         constants.update(case.constants)
         expected.update(case.expected)
     model = make_model([case.node for case in cases], inputs, constants, expected,
-                       cases[0].opset)
+                       cases[0].opset,
+                       set().union(*map(dynamic_inputs, cases)) if dynamic else ())
     return model, inputs, expected
 
 
-def failures_of(cases, runs, output):
+def failures_of(cases, runs, output, dynamic=False):
     """Case name to words, for those that fail."""
-    model, inputs, expected = merged(cases)
+    model, inputs, expected = merged(cases, dynamic)
     with tempfile.TemporaryDirectory(prefix="lumen-operators-") as folder:
         try:
             found = differences(model, inputs, expected, Path(folder), runs)
@@ -130,8 +143,8 @@ def failures_of(cases, runs, output):
                 return {cases[0].name: str(error)}
             # Halves find few culprits in few compilations.
             middle = len(cases) // 2
-            return {**failures_of(cases[:middle], runs, output),
-                    **failures_of(cases[middle:], runs, output)}
+            return {**failures_of(cases[:middle], runs, output, dynamic),
+                    **failures_of(cases[middle:], runs, output, dynamic)}
     failures = {}
     for case in cases:
         words = [f"{name} {found[name]}" for name in case.expected if name in found]
@@ -139,7 +152,7 @@ def failures_of(cases, runs, output):
             arrays = {**case.inputs, **case.constants}
             failures[case.name] = "; ".join(words) + "\n" + describe([case.node], arrays)
             output.mkdir(parents=True, exist_ok=True)
-            onnx.save(merged([case])[0], output / f"{case.node.name}.onnx")
+            onnx.save(merged([case], dynamic)[0], output / f"{case.node.name}.onnx")
     return failures
 
 
@@ -154,6 +167,8 @@ def main():
     parser.add_argument("--levels", default="v3,v4")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--filter", default="", help="only operators that match this")
+    parser.add_argument("--dynamic", action="store_true",
+                        help="every dimension of an input is a symbol of its own")
     parser.add_argument("--output", type=Path, default=Path("operators"))
     parser.add_argument("--jobs", type=int, default=cpu_count())
     args = parser.parse_args()
@@ -173,7 +188,10 @@ def main():
 
     failures = {}
     with ThreadPoolExecutor(args.jobs) as pool:
-        for found in pool.map(lambda b: failures_of(b, configurations.runs, args.output), batches):
+        def run(batch):
+            return failures_of(batch, configurations.runs, args.output, args.dynamic)
+
+        for found in pool.map(run, batches):
             failures.update(found)
     status = judge("operators", failures, list(by_name))
     missing = [] if args.filter else sorted(supported() - {case.op for case in cases})

@@ -229,6 +229,12 @@ TEST(SymExpr, KnowsWhatIsNeverNegative) {
   EXPECT_FALSE(SymExpr::differ(n, m));
 }
 
+TEST(SymExpr, StaysApartFromAPartThatHoldsIt) {
+  SymExpr n = sym("n"), part = n - SymExpr::min(n, sym("m"));
+  EXPECT_EQ(n.inTermsOf(part, "s"), std::nullopt);
+  EXPECT_EQ((part * 2 + 1).inTermsOf(part, "s"), sym("s") * 2 + 1);
+}
+
 TEST(SymExpr, BroadcastsToTheOtherOfOne) {
   SymExpr n = sym("n"), m = sym("m"), both = SymExpr::broadcast(n, m);
   EXPECT_EQ(SymExpr::broadcast(n, 1), n);

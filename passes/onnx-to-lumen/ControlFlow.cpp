@@ -27,12 +27,14 @@ static ArrayAttr namesOf(Node &node, ArrayRef<std::string> names) {
 /// has more.
 static FailureOr<Value> scalarOf(Node &node, Value value, StringRef what) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || product(sizesOf(type)) != SymExpr(1))
+  if (!type || !node.ensureEqual(product(sizesOf(type)), 1, "elements of a scalar"))
     return node.error() << what << " has shape "
                         << (type ? shapeText(sizesOf(type)) : std::string("unknown"))
                         << ", expected one element";
   if (type.getRank() == 0)
     return value;
+  SmallVector<int64_t> ones(type.getRank(), 1);
+  value = node.emit.create<lumen::CastOp>(RankedTensorType::get(ones, type.getElementType()), value);
   return node.emit.create<ReshapeOp>(RankedTensorType::get({}, type.getElementType()), value);
 }
 

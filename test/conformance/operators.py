@@ -24,7 +24,8 @@ from onnx.reference import ReferenceEvaluator
 
 from harness import (Broken, Configurations, call, describe, differences, judge, make_model,
                      reference)
-import loop_rows  # noqa: F401 (adds its rows)
+import control_rows  # noqa: F401 (adds its rows)
+import loop_rows  # noqa: F401
 from operator_rows import ROWS
 
 BATCH = 40
@@ -79,7 +80,7 @@ class Case:
 
     def __init__(self, index, row):
         self.op, words, self.attributes, self.opset, count = row
-        attributes = ", ".join(f"{k}={v}" for k, v in self.attributes.items())
+        attributes = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in self.attributes.items())
         self.name = f"{self.op}({words}){{{attributes}}} opset {self.opset}"
         rng = np.random.default_rng(sum(self.name.encode()))
         self.inputs, self.constants, names = {}, {}, []

@@ -106,13 +106,22 @@ class Case:
             return dict(zip(outputs, (np.asarray(value) for value in results)))
 
 
-# Inputs whose shapes decide the structure of a kernel's loops, so that they are fixed.
-FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2)}
+# Inputs whose shapes decide the structure of a kernel or the rank of a result, so
+# that they are fixed.
+FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
+         "NonMaxSuppression": (0, 2, 3, 4), "GridSample": (0, 1), "RoiAlign": (0, 1, 2),
+         "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5)}
 
 
 def dynamic_inputs(case):
     """Inputs that may be of any size; none where the result's rank would depend on it."""
     if case.op == "Squeeze" and len(case.node.input) < 2 and "axes" not in case.attributes:
+        return set()
+    # A dimension of 1 is repeated where it is known to be one.
+    if case.op == "Einsum" and any(1 in value.shape for value in case.inputs.values()):
+        return set()
+    # An aspect ratio is kept by the smallest of scales that only the run knows.
+    if "keep_aspect_ratio_policy" in case.attributes:
         return set()
     fixed = {case.node.input[i] for i in FIXED.get(case.op, ()) if i < len(case.node.input)}
     return set(case.inputs) - fixed

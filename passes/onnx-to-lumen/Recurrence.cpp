@@ -316,8 +316,16 @@ emitLayer(Node &node, const Layer &layer, unsigned numStates, unsigned functions
       return emit.reshape(emit.convert(value, element), shape);
     };
     sequences.push_back(finish(op.getSequence(), {steps, 1, rows, hidden}));
-    for (unsigned i = 0; i < numStates; ++i)
-      last[i].push_back(finish(op.getLast()[i], {1, rows, hidden}));
+    for (unsigned i = 0; i < numStates; ++i) {
+      Value state = op.getLast()[i];
+      // A row of no steps has no last state; ONNX Runtime says 0, not the initial one.
+      if (lengths) {
+        Value isEmpty = emit.compare(CompareKind::Le, lengths, 0);
+        state = emit.select(emit.broadcast(isEmpty, {rows, hidden}, {0}),
+                            emit.splatLike(state, 0), state);
+      }
+      last[i].push_back(finish(state, {1, rows, hidden}));
+    }
   }
   auto join = [&](ArrayRef<Value> parts, int64_t axis, ArrayRef<int64_t> perm) {
     Value whole = parts.size() == 1 ? parts[0] : emit.concat(parts, axis);

@@ -128,12 +128,12 @@ for direction in ("forward", "reverse", "bidirectional"):
         outputs=3, hidden_size=10, direction=direction)
     row("LSTM", f"7x1x5 {d}x276x5 {d}x276x69 {d}x552", 14, outputs=3, hidden_size=69,
         direction=direction)
-    row("RNN", f"7x3x5 {d}x10x5 {d}x10x10 {d}x20 i32:3@1~7 {d}x3x10", 14, outputs=2,
+    row("RNN", f"7x3x5 {d}x10x5 {d}x10x10 {d}x20 i32:3@0~7 {d}x3x10", 14, outputs=2,
         hidden_size=10, direction=direction)
     for reset in (0, 1):
         row("GRU", f"7x3x5 {d}x30x5 {d}x30x10", 14, outputs=2, hidden_size=10,
             direction=direction, linear_before_reset=reset)
-        row("GRU", f"7x3x5 {d}x30x5 {d}x30x10 {d}x60 i32:3@1~7 {d}x3x10", 14, outputs=2,
+        row("GRU", f"7x3x5 {d}x30x5 {d}x30x10 {d}x60 i32:3@0~7 {d}x3x10", 14, outputs=2,
             hidden_size=10, direction=direction, linear_before_reset=reset)
 row("LSTM", "7x3x5 1x40x5 1x40x10 1x80", 14, outputs=3, hidden_size=10, clip=0.3)
 row("LSTM", "7x3x5 1x40x5 1x40x10 1x80", 14, outputs=3, hidden_size=10, input_forget=1)

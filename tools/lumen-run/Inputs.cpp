@@ -23,8 +23,10 @@ uint64_t next(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
-// The fixed extents, with the dynamic ones taken from "1x3x224x224".
-Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, StringRef text) {
+// The fixed extents, with the dynamic ones taken from "1x3x224x224", else from the
+// sizes of their symbols.
+Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, StringRef text,
+                                            const StringMap<int64_t> &dims) {
   std::vector<int64_t> shape;
   if (!text.empty()) {
     SmallVector<StringRef> parts;
@@ -39,17 +41,21 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
     return shape;
   }
   for (int32_t d = 0; d < info.rank; ++d) {
-    if (info.dims[d].extent < 0)
-      return usageError(
-          "input '" + Twine(info.name) + "': dimension " + Twine(d) +
-          (info.dims[d].symbol ? " ('" + Twine(info.dims[d].symbol) + "')" : Twine("")) +
-          " is dynamic; give its shape, as in --input " + info.name + "=random:1x3");
-    shape.push_back(info.dims[d].extent);
+    const lumen_dim &dim = info.dims[d];
+    auto given = dim.extent < 0 && dim.symbol ? dims.find(dim.symbol) : dims.end();
+    if (dim.extent < 0 && given == dims.end())
+      return usageError("input '" + Twine(info.name) + "': dimension " + Twine(d) +
+                        (dim.symbol ? " ('" + Twine(dim.symbol) + "')" : Twine("")) +
+                        " is dynamic; give its size, as in --dim " +
+                        (dim.symbol ? "\"" + Twine(dim.symbol) + "=3\"" : Twine("NAME=3")) +
+                        ", or the input's shape, as in --input " + info.name + "=random:1x3");
+    shape.push_back(dim.extent < 0 ? given->second : dim.extent);
   }
   return shape;
 }
 
-Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed) {
+Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed,
+                           const StringMap<int64_t> &dims) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
   if (info.kind != LUMEN_TENSOR || dtype == LUMEN_STRING)
     return usageError("input '" + Twine(info.name) + "': lumen-run gives tensors of numbers only");
@@ -68,7 +74,7 @@ Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_
   if (!text.empty() && !text.consume_front(":"))
     return usageError("--input " + Twine(info.name) + ": expected ':' and a shape before '" + text +
                       "'");
-  auto shape = resolveShape(info, text);
+  auto shape = resolveShape(info, text, dims);
   if (!shape)
     return shape.takeError();
   return isRandom ? randomTensor(dtype, *shape, seed) : Tensor(dtype, *shape);
@@ -130,6 +136,19 @@ Error unknownName(StringRef name, const lumen_value_info *values, uint32_t count
 }
 
 } // namespace
+
+Expected<StringMap<int64_t>> readDims(ArrayRef<std::string> arguments) {
+  StringMap<int64_t> dims;
+  for (StringRef argument : arguments) {
+    auto [name, number] = argument.rsplit('=');
+    int64_t size;
+    if (name.empty() || number.getAsInteger(10, size) || size < 0)
+      return usageError("--dim " + argument + ": expected NAME=SIZE, as in batch=8");
+    if (!dims.try_emplace(name, size).second)
+      return usageError("--dim " + argument + ": '" + name + "' is given twice");
+  }
+  return dims;
+}
 
 Tensor randomTensor(lumen_dtype dtype, ArrayRef<int64_t> shape, uint64_t seed) {
   Tensor tensor(dtype, shape);
@@ -215,7 +234,7 @@ Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value
     }
     std::string text = files[i].empty() ? texts[i].value_or("random") : "@" + files[i];
     // Inputs differ from each other, and one does not depend on the others.
-    Expected<Tensor> tensor = makeInput(inputs[i], text, seed + 1000003ull * i);
+    Expected<Tensor> tensor = makeInput(inputs[i], text, seed + 1000003ull * i, sources.dims);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));

@@ -4,6 +4,8 @@
 
 #include "Elements.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <optional>
 
 namespace lumen::run {
@@ -47,7 +49,12 @@ struct InputSources {
   llvm::StringRef folder;                // of --inputs, or empty
   // By position, outputs of the run before; may be empty. What is used is moved from.
   llvm::MutableArrayRef<std::optional<Tensor>> carried;
+  // Of --dim: the sizes of dynamic dimensions, by the text that the signature shows.
+  llvm::StringMap<int64_t> dims;
 };
+
+// Reads "NAME=N"; NAME may have '=' in it. Fails with a UsageError.
+llvm::Expected<llvm::StringMap<int64_t>> readDims(llvm::ArrayRef<std::string> arguments);
 
 // One tensor per input of the model: from the folder's file for it, else carried,
 // else what the argument that names it says, else random. Fails with a

@@ -190,6 +190,17 @@ json::Object signatureJson(const lumen_module *module, const lumen_model *model)
   return result;
 }
 
+// Whether some dimension of an input is open.
+static bool isDynamic(const lumen_module *module) {
+  uint32_t count;
+  const lumen_value_info *inputs = lumen_inputs(module, &count);
+  for (uint32_t i = 0; i < count; ++i)
+    for (int32_t d = 0; d < inputs[i].rank; ++d)
+      if (inputs[i].dims[d].extent < 0)
+        return true;
+  return false;
+}
+
 void printSignature(raw_ostream &out, const lumen_module *module, const lumen_model *model) {
   if (model) {
     lumen_model_info info;
@@ -202,9 +213,13 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
     for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
       out << ", " << level.num_kernels << " for " << level.name
           << (level.available ? "" : " (not available here)");
-    out << "\nmemory   arena " << bytesText(info.arena_size) << " (lower bound "
-        << bytesText(info.arena_lower_bound) << ", without sharing "
-        << bytesText(info.bytes_without_sharing) << "), scratch " << bytesText(info.scratch_size)
+    out << "\nmemory   arena ";
+    if (info.arena_size == 0 && isDynamic(module))
+      out << "as the sizes of the inputs want it (--memory)";
+    else
+      out << bytesText(info.arena_size) << " (lower bound " << bytesText(info.arena_lower_bound)
+          << ", without sharing " << bytesText(info.bytes_without_sharing) << ')';
+    out << ", scratch " << bytesText(info.scratch_size)
         << " per thread, weights " << bytesText(info.weights_size) << '\n';
   }
   uint32_t count;

@@ -42,6 +42,10 @@ struct Options {
       cl::desc("Value of an input: @FILE.npy, @FILE.pb, random[:SHAPE] (the default; floats in "
                "[-1, 1), integers in 0..7) or zeros[:SHAPE], where SHAPE is like 1x3x224x224"),
       cl::cat(category)};
+  cl::list<std::string> dim{
+      "dim", cl::value_desc("NAME=N"),
+      cl::desc("Size of a dynamic dimension of random inputs, by the name that --signature shows"),
+      cl::cat(category)};
   cl::list<std::string> inputs{
       "inputs", cl::value_desc("DIR"),
       cl::desc("Take inputs from DIR/NAME.npy or .pb, or DIR/input_N.pb as in data sets of ONNX; "
@@ -228,8 +232,12 @@ private:
   // One run on a folder's inputs, reported, and saved where `saved` is not empty.
   int runOn(StringRef folder, StringRef saved) {
     std::vector<std::string> arguments(options.input.begin(), options.input.end());
-    Expected<std::vector<Tensor>> made =
-        makeInputs({arguments, folder, carried}, inputInfos, numInputs, options.seed);
+    Expected<StringMap<int64_t>> dims =
+        readDims(std::vector<std::string>(options.dim.begin(), options.dim.end()));
+    if (!dims)
+      return fail(dims.takeError());
+    Expected<std::vector<Tensor>> made = makeInputs({arguments, folder, carried, std::move(*dims)},
+                                                    inputInfos, numInputs, options.seed);
     if (!made)
       return fail(made.takeError());
     tensors = std::move(*made);

@@ -19,7 +19,7 @@ const lumen_value_info infos[] = {{"a", LUMEN_TENSOR, LUMEN_F32, 2, 0, fixedDims
                                   {"a=b", LUMEN_TENSOR, LUMEN_I64, 2, 0, fixedDims}};
 const lumen_value_info dynamicInfo = {"d", LUMEN_TENSOR, LUMEN_F32, 2, 0, dynamicDims};
 
-std::string error(llvm::Expected<std::vector<Tensor>> tensors) {
+template <typename T> std::string error(llvm::Expected<T> tensors) {
   return tensors ? "no error" : toString(tensors.takeError());
 }
 
@@ -62,10 +62,21 @@ TEST(InputsTest, Shapes) {
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({4, 3}));
   EXPECT_EQ(error(fromArguments({}, &dynamicInfo, 1, 1)),
-            "input 'd': dimension 0 ('batch') is dynamic; give its shape, as in --input "
-            "d=random:1x3");
+            "input 'd': dimension 0 ('batch') is dynamic; give its size, as in --dim \"batch=3\", "
+            "or the input's shape, as in --input d=random:1x3");
   EXPECT_EQ(error(fromArguments({"d=zeros:4xx3"}, &dynamicInfo, 1, 1)),
             "--input d: '4xx3' is not a shape such as 1x3x224x224");
+}
+
+TEST(InputsTest, Dims) {
+  auto dims = readDims({"batch=5", "past + seq=7"});
+  ASSERT_TRUE(static_cast<bool>(dims)) << toString(dims.takeError());
+  EXPECT_EQ(dims->lookup("past + seq"), 7);
+  auto tensors = makeInputs({{}, "", {}, *dims}, &dynamicInfo, 1, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ((*tensors)[0].shape.front(), 5);
+  EXPECT_EQ(error(readDims({"batch=-1"})), "--dim batch=-1: expected NAME=SIZE, as in batch=8");
+  EXPECT_EQ(error(readDims({"n=1", "n=2"})), "--dim n=2: 'n' is given twice");
 }
 
 TEST(InputsTest, Mistakes) {

@@ -431,7 +431,7 @@ static const OperatorRow rows[] = {
     {"Identity", 1, 1, identity, "of tensors"},
     {"OneHot", 3, 3, oneHot},
     {"Range", 3, 3, range},
-    {"Reshape", 2, 2, reshape},
+    {"Reshape", 2, 2, reshape, "a size computed from sizes means itself where it is 0"},
     {"Shape", 1, 1, shapeOf},
     {"Size", 1, 1, sizeOf},
     {"Squeeze", 1, 2, squeeze, "constant axes"},

@@ -465,6 +465,9 @@ static int resolve(const context *context, const cpu_context *state, uint32_t in
   if (buffer->offset_expr != LUMEN_ABI_NONE) {
     int64_t more = context->plan->values[buffer->offset_expr];
     uint64_t space = state->storages.space[buffer->storage];
+    /* Every part of nothing is nothing, wherever its sizes put it. */
+    if (!space)
+      more = 0, offset = 0;
     if (more < 0 || (uint64_t)more > space || offset > space - (uint64_t)more)
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "%s: a part of a value would begin at byte %lld of %llu",

@@ -50,7 +50,7 @@ struct InputSources {
   // By position, outputs of the run before; may be empty. What is used is moved from.
   llvm::MutableArrayRef<std::optional<Tensor>> carried;
   // Of --dim: the sizes of dynamic dimensions, by the text that the signature shows.
-  llvm::StringMap<int64_t> dims;
+  llvm::StringMap<int64_t> dims = {};
 };
 
 // Reads "NAME=N"; NAME may have '=' in it. Fails with a UsageError.

@@ -56,6 +56,12 @@ public:
 
   /// Makes gathers check their indices. Without it they are only clamped.
   void onBadIndex(BadIndex handler) { badIndex = std::move(handler); }
+  /// Says that an index (i64) lies outside of a dimension (i64).
+  void reportBadIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
+                      mlir::Value size) const {
+    if (badIndex)
+      badIndex(builder, loc, index, size);
+  }
 
   /// Makes `value` (an argument, or a root's result) come from memory.
   void bindMemory(mlir::Value value, Access access);

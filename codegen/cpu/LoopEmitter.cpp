@@ -109,10 +109,16 @@ void LoopEmitter::store(Value value, const Access &access, ValueRange indices) {
   kernel.expression.store(builder, loc, value, access, at(indices));
 }
 
-Value LoopEmitter::placeOf(Value index, bool isUnsigned, Value size) {
-  Value place = toIndex(index, isUnsigned);
-  place = select(less(place, constant(0)), add(place, size), place);
-  return min(max(place, constant(0)), sub(size, 1));
+Value LoopEmitter::placeOf(Value index, bool isUnsigned, Value size, Value &isInside) {
+  Value given = toIndex(index, isUnsigned);
+  Value place = select(less(given, constant(0)), add(given, size), given);
+  // One unsigned comparison: what is negative is a large number.
+  Value fits = make<arith::CmpIOp>(arith::CmpIPredicate::ult, place, size);
+  branch(negate(fits), [&](LoopEmitter &e) {
+    kernel.expression.reportBadIndex(e.builder, loc, e.toI64(given), e.toI64(size));
+  });
+  isInside = isInside ? both(isInside, fits) : fits;
+  return place;
 }
 
 void LoopEmitter::walk(ArrayRef<SymExpr> sizes, ArrayRef<Value> outer,

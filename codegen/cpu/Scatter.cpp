@@ -51,6 +51,7 @@ FailureOr<LaunchShape> cpu::buildScatter(CpuKernel &kernel) {
 
   auto update = [&](LoopEmitter &e, ArrayRef<Value> at) {
     Values place;
+    Value isInside;
     size_t picked = 0;
     for (auto [i, dim] : llvm::enumerate(dims)) {
       if (dim >= 0) {
@@ -60,12 +61,18 @@ FailureOr<LaunchShape> cpu::buildScatter(CpuKernel &kernel) {
       const Access &indices = memoryOf(kernel, op.getIndices()[picked++]);
       Value index = e.load(indices, ValueRange(at).take_front(indices.type.getRank()));
       place.push_back(e.placeOf(index, indices.type.getElementType().isUnsignedInteger(),
-                                e.size(sizes[i])));
+                                e.size(sizes[i]), isInside));
     }
-    Value value = e.load(updates, at);
-    if (op.getKind() != ScatterKind::Set)
-      value = combine(e, op.getKind(), e.load(result, place), value, isUnsigned);
-    e.store(value, result, place);
+    auto write = [&](LoopEmitter &e) {
+      Value value = e.load(updates, at);
+      if (op.getKind() != ScatterKind::Set)
+        value = combine(e, op.getKind(), e.load(result, place), value, isUnsigned);
+      e.store(value, result, place);
+    };
+    if (isInside)
+      e.branch(isInside, write);
+    else
+      write(e);
   };
   LoopEmitter emit(kernel);
   emit.loop(kernel.begin, kernel.end, [&](LoopEmitter &e, Value unit) {

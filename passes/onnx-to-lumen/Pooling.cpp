@@ -57,18 +57,90 @@ static double lowest(Type type) {
   return isUnsigned ? 0.0 : -std::ldexp(1.0, type.getIntOrFloatBitWidth() - 1);
 }
 
+/// Where in the whole input, in the order of the file, each window has its first
+/// largest element; channels-last. Elements of a window are compared one after the
+/// other, for all windows at once.
+static Value indicesOfMax(Emitter &emit, Value x, ArrayRef<WindowAxis> axes, bool isColumnMajor) {
+  Sizes from = Emitter::shapeOf(x), places{from[0]};
+  for (const WindowAxis &axis : axes)
+    places.push_back(axis.output);
+  Sizes result(places);
+  result.push_back(from.back());
+  int64_t rank = from.size(), spatial = axes.size();
+  Type element = Emitter::typeOf(x).getElementType(), i64 = emit.builder.getI64Type();
+  // Steps in the input per dimension of x.
+  Sizes steps(rank, 1);
+  SymExpr step = 1;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t dim = isColumnMajor ? 1 + i : spatial - i;
+    steps[dim] = step;
+    step *= from[dim];
+  }
+  steps.back() = step;
+  steps.front() = step * from.back();
+  auto along = [&](int64_t dim) {
+    Value number = emit.iota(emit.typed(result, i64), dim);
+    return emit.binary(BK::Mul, number, steps[dim]);
+  };
+  Value origin = emit.binary(BK::Add, along(0), along(rank - 1));
+  SmallVector<int64_t> dims{0}, placeDims = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+  dims.append(spatial, -1);
+  dims.push_back(rank - 1);
+
+  Value best, bestIndex;
+  SmallVector<int64_t> tap(spatial, 0);
+  while (true) {
+    SmallVector<Value> picks;
+    Value index = origin, isInside;
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      // One position per place along the dimension, which may lie in the padding.
+      Value position = emit.iota(emit.typed({axis.output}, i64), 0);
+      position = emit.binary(BK::Mul, position, double(axis.stride));
+      position = emit.binary(BK::Add, position, SymExpr(tap[i] * axis.dilation) - axis.padLow);
+      Value zero = emit.splatLike(position, 0);
+      Value last = emit.splat(emit.size(from[i + 1] - 1), {axis.output});
+      Value inside = emit.binary(BK::Max, emit.binary(BK::Min, position, last), zero);
+      Value counts = emit.compare(CompareKind::Eq, inside, position);
+      counts = emit.broadcast(counts, result, {int64_t(i) + 1});
+      isInside = isInside ? emit.binary(BK::And, isInside, counts) : counts;
+      picks.push_back(emit.broadcast(inside, places, {int64_t(i) + 1}));
+      Value moved = emit.binary(BK::Mul, inside, steps[i + 1]);
+      index = emit.binary(BK::Add, index, emit.broadcast(moved, result, {int64_t(i) + 1}));
+    }
+    Value value = emit.create<PickOp>(emit.typed(result, element), x, picks, dims);
+    value = emit.select(isInside, value, emit.splatLike(value, lowest(element)));
+    Value isBetter = best ? emit.compare(CompareKind::Gt, value, best) : Value();
+    best = best ? emit.select(isBetter, value, best) : value;
+    bestIndex = bestIndex ? emit.select(isBetter, index, bestIndex) : index;
+    int64_t i = spatial - 1;
+    while (i >= 0 && ++tap[i] == axes[i].window)
+      tap[i--] = 0;
+    if (i < 0)
+      return bestIndex;
+  }
+}
+
 static LogicalResult maxPool(Node &node) {
   FailureOr<SmallVector<WindowAxis>> axes = readPool(node);
   if (failed(axes))
     return failure();
-  // Only the second output, which is not converted, depends on it.
-  node.ignore("storage_order");
+  bool isColumnMajor = node.integer("storage_order", 0) != 0;
   Emitter &emit = node.emit;
   int64_t rank = node.inputType(0).getRank();
-  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+  Value x = emit.transpose(node.input(0), channelsLastPerm(rank)), indices;
+  if (node.getNumOutputs() > 1 && node.hasOutput(1)) {
+    int64_t taps = 1;
+    for (const WindowAxis &axis : *axes)
+      taps *= std::min<int64_t>(axis.window, 1000);
+    if (taps > 256)
+      return node.error() << "indices of windows of " << taps
+                          << " elements are asked for; at most 256 are supported";
+    indices = emit.transpose(indicesOfMax(emit, x, *axes, isColumnMajor), channelsFirstPerm(rank));
+  }
   x = padDynamic(emit, x, *axes, lowest(node.inputType(0).getElementType()));
   x = slide(emit, WindowKind::Max, x, *axes, /*countsPad=*/false);
-  return node.yield(emit.transpose(x, channelsFirstPerm(rank)));
+  x = emit.transpose(x, channelsFirstPerm(rank));
+  return indices ? node.yield({x, indices}) : node.yield(x);
 }
 
 /// How many places of the padded input each window of one axis covers, as a 1-D
@@ -223,7 +295,7 @@ static const OperatorRow rows[] = {
     {"GlobalMaxPool", 1, 1, globalMaxPool},
     {"LRN", 1, 1, lrn},
     {"LpPool", 1, 1, lpPool},
-    {"MaxPool", 1, 1, maxPool, "without the output Indices"},
+    {"MaxPool", 1, 1, maxPool},
 };
 
 ArrayRef<OperatorRow> lumen::poolingRows() { return rows; }

@@ -68,6 +68,11 @@ for center in (0, 1):
 row("NonMaxSuppression", "2x40x4@0~1 2x3x40 =[100] =f32:[0.2]")
 row("NonMaxSuppression", "1x10x4@0~1 1x2x10")
 
+for order in (0, 1):
+    row("MaxPool", "2x3x7x9", 12, outputs=2, kernel_shape=[3, 2], strides=[2, 1],
+        pads=[1, 0, 1, 1], storage_order=order)
+row("MaxPool", "2x3x17", 12, outputs=2, kernel_shape=[3], dilations=[2])
+
 # ---- Images of another size ------------------------------------------------
 
 COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
@@ -124,7 +129,7 @@ row("RoiAlign", "2x3x9x12 5x4@0~20 i64:5@0~1", 10, output_height=3, output_width
 for direction in ("forward", "reverse", "bidirectional"):
     d = 2 if direction == "bidirectional" else 1
     row("LSTM", f"7x3x5 {d}x40x5 {d}x40x10", 14, outputs=3, hidden_size=10, direction=direction)
-    row("LSTM", f"7x3x5 {d}x40x5 {d}x40x10 {d}x80 i32:3@0~7 {d}x3x10 {d}x3x10 {d}x30", 14,
+    row("LSTM", f"7x3x5 {d}x40x5 {d}x40x10 {d}x80 i32:3@1~7 {d}x3x10 {d}x3x10 {d}x30", 14,
         outputs=3, hidden_size=10, direction=direction)
     row("LSTM", f"7x1x5 {d}x276x5 {d}x276x69 {d}x552", 14, outputs=3, hidden_size=69,
         direction=direction)

@@ -561,7 +561,10 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
   for (int step = 0; step < 64 && rest.valid && !rest.terms.empty(); ++step) {
     auto [product, coefficient] = rest.leadingTerm();
     SymExpr term;
-    if (divisorCoefficient != -1 && coefficient % divisorCoefficient == 0 &&
+    bool isMultiple = divisorCoefficient == -1
+                          ? coefficient != std::numeric_limits<int64_t>::min()
+                          : coefficient % divisorCoefficient == 0;
+    if (isMultiple &&
         std::includes(product.begin(), product.end(), divisor.begin(), divisor.end())) {
       Product difference;
       std::set_difference(product.begin(), product.end(), divisor.begin(), divisor.end(),

@@ -55,6 +55,8 @@ FailureOr<LaunchShape> cpu::buildNms(CpuKernel &kernel) {
   Value scoreThreshold = emit.load(memoryOf(kernel, op.getScoreThreshold()), {});
   Value batches = emit.size(sizeOf(op.getScores(), 0));
   Value classes = emit.size(sizeOf(op.getScores(), 1)), n = emit.size(sizeOf(op.getScores(), 2));
+  // "No limit" is the largest number, which must not be added to.
+  limit = emit.make<arith::MinSIOp>(emit.make<arith::MaxSIOp>(limit, zero), n);
   auto loadNumber = [&](LoopEmitter &e, Value i) { return e.toIndex(e.load(order, {i})); };
   auto storeNumber = [&](LoopEmitter &e, Value i, Value number) {
     e.store(e.toI64(number), order, {i});

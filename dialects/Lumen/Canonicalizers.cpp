@@ -75,6 +75,8 @@ void ConcatOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 /// Whether a relation of sizes holds for every value of the symbols.
 static bool isProven(CheckOp op) {
   SymExpr lhs = op.getLhsSize(), rhs = op.getRhsSize();
+  if (!lhs.isValid() || !rhs.isValid())
+    return false;
   switch (op.getKind()) {
   case CheckKind::Equal:
     return lhs == rhs;

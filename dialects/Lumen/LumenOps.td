@@ -350,8 +350,8 @@ def GatherOp : LumenOp<"gather", "Movement"> {
   let summary = "picks slices along one dimension by index";
   let description = [{
     `result[a..., i..., b...] = operand[a..., indices[i...], b...]`, as ONNX
-    Gather. Indices count from the end when negative and are clamped to the
-    dimension, so that no read leaves the operand.
+    Gather. Indices count from the end when negative; one that lies outside of the
+    dimension ends the run with an error that names it.
 
     Example: `%2 = lumen.gather %x, %i {axis = 0 : i64} : tensor<257x64xf32>, tensor<2048xi32> -> tensor<2048x64xf32>`
   }];
@@ -452,8 +452,8 @@ def CheckOp : LumenOp<"check", "Control", [MemoryEffects<[MemWrite]>], /*isPure=
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
   let extra = [{
-    ::lumen::SymExpr getLhsSize() { return *::lumen::SymExpr::parse(getLhs()); }
-    ::lumen::SymExpr getRhsSize() { return *::lumen::SymExpr::parse(getRhs()); }
+    ::lumen::SymExpr getLhsSize() { return ::lumen::SymExpr::parse(getLhs()).value_or(::lumen::SymExpr::invalid()); }
+    ::lumen::SymExpr getRhsSize() { return ::lumen::SymExpr::parse(getRhs()).value_or(::lumen::SymExpr::invalid()); }
   }];
 }
 

@@ -71,6 +71,23 @@ Type lumen::substitute(Type type, const llvm::StringMap<SymExpr> &values) {
   return tensorTypeOf(sizes, tensor.getElementType());
 }
 
+bool lumen::canSubstitute(Operation *op, const llvm::StringMap<SymExpr> &values) {
+  auto isSize = [&](const SymExpr &size) {
+    return !size.isValid() || size.substitute(values).isValid();
+  };
+  auto areSizes = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || !tensor.getEncoding() || llvm::all_of(sizesOf(tensor), isSize);
+  };
+  return !op->walk([&](Operation *inner) {
+              bool holds = llvm::all_of(inner->getResultTypes(), areSizes);
+              visitExpressions(inner, [&](const SymExpr &size) { holds &= isSize(size); });
+              for (Region &region : inner->getRegions())
+                holds &= llvm::all_of(region.getArgumentTypes(), areSizes);
+              return holds ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 void lumen::substitute(Operation *op, const llvm::StringMap<SymExpr> &values) {
   op->walk([&](Operation *inner) {
     for (NamedAttribute attr : llvm::to_vector(inner->getAttrs())) {

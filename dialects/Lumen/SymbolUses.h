@@ -29,6 +29,10 @@ llvm::SmallVector<llvm::StringRef> symbolsDefinedBy(mlir::Operation *op);
 
 mlir::Type substitute(mlir::Type type, const llvm::StringMap<SymExpr> &values);
 
+/// Whether every size is still one with the symbols replaced: 8 divided by n is not
+/// where n is 0.
+bool canSubstitute(mlir::Operation *op, const llvm::StringMap<SymExpr> &values);
+
 /// Replaces symbols in an operation and what its regions hold.
 void substitute(mlir::Operation *op, const llvm::StringMap<SymExpr> &values);
 

@@ -71,9 +71,10 @@ private:
   bool simplify(IfOp op);
   bool simplify(LoopOp op);
 
-  void inlineBranch(IfOp op, Region &region);
-  void skipLoop(LoopOp op);
-  void inlineOnce(LoopOp op);
+  bool inlineBranch(IfOp op, Region &region);
+  bool skipLoop(LoopOp op);
+  // Each of these does nothing where a size would lose its meaning.
+  bool inlineOnce(LoopOp op);
   bool replaceInvariants(LoopOp op);
   bool dropUnused(IfOp op);
   bool dropUnused(LoopOp op);
@@ -146,6 +147,10 @@ bool Simplification::simplify(SymbolOp op) {
   std::optional<SymExpr> expr = getExpression(op.getValue());
   // A negative size stays, to be reported when it runs.
   if (expr && expr->isValid() && expr->asConstant().value_or(0) >= 0) {
+    Substitution values;
+    values[op.getName()] = *expr;
+    if (!canSubstitute(func, values))
+      return false;
     builder.setInsertionPoint(op);
     auto check = [&](const SymExpr &lhs, const SymExpr &rhs, StringRef what) {
       if (!(rhs - lhs).isNonNegative())
@@ -156,8 +161,6 @@ bool Simplification::simplify(SymbolOp op) {
     check(0, *expr, "a size that is not negative");
     if (op.getAtMost())
       check(*expr, *SymExpr::parse(*op.getAtMost()), "a size and its bound");
-    Substitution values;
-    values[op.getName()] = *expr;
     op.erase();
     replaceSymbols(values);
     return true;
@@ -189,12 +192,14 @@ bool Simplification::eraseRepeatedChecks(Block &block, std::set<std::string> kno
 // Branches
 //===----------------------------------------------------------------------===//
 
-void Simplification::inlineBranch(IfOp op, Region &region) {
+bool Simplification::inlineBranch(IfOp op, Region &region) {
   lumen::YieldOp yield = yieldOf(region);
   Substitution values;
   for (auto [symbol, size] :
        llvm::zip(op.getSymbols().getAsValueRange<StringAttr>(), toSizes(yield.getSizes())))
     values[symbol] = size;
+  if (!canSubstitute(func, values))
+    return false;
   SmallVector<Value> yielded(yield.getValues());
   yield.erase();
   op->getBlock()->getOperations().splice(Block::iterator(op), region.front().getOperations());
@@ -203,6 +208,7 @@ void Simplification::inlineBranch(IfOp op, Region &region) {
   for (auto [result, value] : llvm::zip(op.getResults(), yielded))
     result.replaceAllUsesWith(castTo(builder, op.getLoc(), value, result.getType()));
   op.erase();
+  return true;
 }
 
 bool Simplification::dropUnused(IfOp op) {
@@ -234,8 +240,7 @@ bool Simplification::dropUnused(IfOp op) {
 
 bool Simplification::simplify(IfOp op) {
   if (std::optional<bool> condition = getConstantCondition(op.getCondition())) {
-    inlineBranch(op, *condition ? op.getThenRegion() : op.getElseRegion());
-    return true;
+    return inlineBranch(op, *condition ? op.getThenRegion() : op.getElseRegion());
   }
   return dropUnused(op);
 }
@@ -265,12 +270,14 @@ void Simplification::localizeSizes(LoopOp op) {
   });
 }
 
-void Simplification::skipLoop(LoopOp op) {
+bool Simplification::skipLoop(LoopOp op) {
   Substitution values;
   values[op.getInduction()] = 0;
   for (auto [symbol, size] :
        llvm::zip(op.getSymbols().getAsValueRange<StringAttr>(), toSizes(op.getInitSizes())))
     values[symbol] = size;
+  if (!canSubstitute(func, values))
+    return false;
   op.getBody().front().erase();
   op.getBody().emplaceBlock(); // verified by nobody: the op goes
   replaceSymbols(values);
@@ -288,9 +295,10 @@ void Simplification::skipLoop(LoopOp op) {
         makeSplat(builder, op.getLoc(), type, builder.getZeroAttr(type.getElementType())));
   }
   op.erase();
+  return true;
 }
 
-void Simplification::inlineOnce(LoopOp op) {
+bool Simplification::inlineOnce(LoopOp op) {
   localizeSizes(op);
   Block &body = op.getBody().front();
   Substitution inside, behind;
@@ -298,6 +306,13 @@ void Simplification::inlineOnce(LoopOp op) {
   for (auto [symbol, size] :
        llvm::zip(op.getSymbols().getAsValueRange<StringAttr>(), toSizes(op.getInitSizes())))
     inside[symbol] = size;
+  lumen::YieldOp yield = yieldOf(op.getBody());
+  behind[op.getInduction()] = 1;
+  for (auto [symbol, size] :
+       llvm::zip(op.getSymbols().getAsValueRange<StringAttr>(), toSizes(yield.getSizes())))
+    behind[symbol] = size.substitute(inside);
+  if (!canSubstitute(op, inside) || !canSubstitute(func, behind))
+    return false;
   for (Operation &inner : body)
     substitute(&inner, inside);
   builder.setInsertionPoint(op);
@@ -305,11 +320,6 @@ void Simplification::inlineOnce(LoopOp op) {
     argument.replaceAllUsesWith(
         castTo(builder, op.getLoc(), init, substitute(argument.getType(), inside)));
 
-  lumen::YieldOp yield = yieldOf(op.getBody());
-  behind[op.getInduction()] = 1;
-  for (auto [symbol, size] :
-       llvm::zip(op.getSymbols().getAsValueRange<StringAttr>(), toSizes(yield.getSizes())))
-    behind[symbol] = size;
   SmallVector<Value> yielded(yield.getValues().drop_front(op.getConditional()));
   yield.erase();
   op->getBlock()->getOperations().splice(Block::iterator(op), body.getOperations());
@@ -322,6 +332,7 @@ void Simplification::inlineOnce(LoopOp op) {
     result.replaceAllUsesWith(last);
   }
   op.erase();
+  return true;
 }
 
 /// Carried values and symbols that every trip passes on as they are.
@@ -334,7 +345,7 @@ bool Simplification::replaceInvariants(LoopOp op) {
     if ((next == init || next == SymExpr::symbol(symbol)) && init != SymExpr::symbol(symbol) &&
         isNamed(symbol))
       values[symbol] = init;
-  if (!values.empty()) {
+  if (!values.empty() && canSubstitute(func, values)) {
     replaceSymbols(values);
     return true;
   }
@@ -419,12 +430,10 @@ bool Simplification::simplify(LoopOp op) {
     enters = getConstantCondition(op.getInits().front());
   std::optional<int64_t> trips = getConstantTrips(op);
   if ((trips && *trips <= 0) || enters == false) {
-    if (llvm::all_of(op.getResultTypes(), isTensor)) {
-      skipLoop(op);
+    if (llvm::all_of(op.getResultTypes(), isTensor) && skipLoop(op))
       return true;
-    }
-  } else if (trips == 1 && enters == true && llvm::all_of(op.getResultTypes(), isTensor)) {
-    inlineOnce(op);
+  } else if (trips == 1 && enters == true && llvm::all_of(op.getResultTypes(), isTensor) &&
+             inlineOnce(op)) {
     return true;
   }
   return replaceInvariants(op) || dropUnused(op);

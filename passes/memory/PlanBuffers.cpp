@@ -271,7 +271,7 @@ void Planner::rewriteSymbol(SymbolOp op, OpBuilder &builder) {
                  typeOf(op.getValue()).getElementType());
   if (std::optional<StringRef> bound = op.getAtMost())
     CheckOp::create(builder, op.getLoc(), CheckKind::LessEqual, SymExpr::symbol(op.getName()).str(),
-                    *bound, ("the size '" + op.getName() + "'").str());
+                    *bound, "a computed size");
 }
 
 void Planner::rewriteIf(lumen::IfOp op, OpBuilder &builder) {

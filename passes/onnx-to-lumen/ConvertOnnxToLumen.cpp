@@ -6,6 +6,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <set>
@@ -175,6 +176,7 @@ private:
   /// Set when a node has converted all that is behind it.
   std::optional<SmallVector<Value>> graphOutputs;
   bool hasErrors = false;
+  unsigned numInPlace = 0; ///< bodies converted in place around the present node
 };
 
 } // namespace
@@ -352,6 +354,16 @@ FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRan
 }
 
 FailureOr<SmallVector<Value>> GraphConverter::convertInPlace(onnx::NodeOp op, Region &body) {
+  // Each one inside of another doubles what is converted.
+  constexpr unsigned kMaxNested = 4;
+  if (numInPlace == kMaxNested) {
+    emitError(op.getLoc()) << "is the last of " << kMaxNested + 1
+                           << " with branches of different ranks, one behind another; at most "
+                           << kMaxNested << " are supported";
+    return failure();
+  }
+  ++numInPlace;
+  auto leave = llvm::make_scope_exit([&] { --numInPlace; });
   SizeFacts outside = facts;
   FailureOr<SmallVector<Value>> outputs = convertWhole(body.front(), body.front().begin());
   if (succeeded(outputs)) {

@@ -258,29 +258,38 @@ static std::optional<int64_t> countSteps(Scalar start, Scalar limit, Scalar delt
 /// The number of steps where the run gives the bounds.
 static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isReal) {
   Emitter &emit = node.emit;
-  Value distance = emit.binary(BK::Sub, numbers[1], numbers[0]), delta = numbers[2];
+  Value delta = numbers[2];
   if (isReal) {
+    Value distance = emit.binary(BK::Sub, numbers[1], numbers[0]);
     Value steps = emit.unary(UnaryKind::Ceil, emit.binary(BK::Div, distance, delta));
     return node.bind(emit.convert(emit.binary(BK::Max, steps, 0.0), emit.builder.getI64Type()));
   }
-  // ceil(distance / delta), or nothing if they point in opposite directions; first
-  // both are turned to count up.
-  std::optional<SymExpr> step = Emitter::known(delta);
-  if (!step || !step->asConstant()) {
-    SymExpr size = node.bind(emit.unary(UnaryKind::Abs, delta));
-    emit.check(CheckKind::LessEqual, 1, size, "the length of a step of the range");
-    Value isDown = emit.compare(CK::Lt, delta, 0.0);
-    distance = emit.select(isDown, emit.unary(UnaryKind::Neg, distance), distance);
-    delta = emit.size(size);
-  } else if (*step->asConstant() < 0) {
-    distance = emit.unary(UnaryKind::Neg, distance);
-    delta = emit.unary(UnaryKind::Neg, delta);
+  // Expressions over sizes stay expressions.
+  Value difference = emit.binary(BK::Sub, numbers[1], numbers[0]);
+  std::optional<SymExpr> knownDistance = Emitter::known(difference), knownStep = Emitter::known(delta);
+  if (knownDistance && knownStep && knownStep->asConstant().value_or(0) != 0) {
+    int64_t sign = *knownStep->asConstant() < 0 ? -1 : 1;
+    return SymExpr::max(SymExpr::ceilDiv(*knownDistance * sign, *knownStep * sign), 0);
   }
-  distance = emit.binary(BK::Max, distance, 0.0);
-  if (Emitter::known(delta) == SymExpr(1))
-    return node.bind(distance);
-  Value rounded = emit.binary(BK::Sub, emit.binary(BK::Add, distance, delta), 1.0);
-  return node.bind(emit.binary(BK::Div, rounded, delta));
+  // (distance - 1) / |delta| + 1 where the distance goes the way of delta. It may need
+  // all 64 bits, so it has no sign.
+  Type i64 = emit.builder.getI64Type(), unsignedType = emit.builder.getIntegerType(64, false);
+  Value start = emit.convert(numbers[0], i64), limit = emit.convert(numbers[1], i64);
+  delta = emit.convert(delta, i64);
+  Value size = emit.unary(UnaryKind::Abs, delta);
+  std::optional<SymExpr> step = Emitter::known(size);
+  if (!step) {
+    step = node.bind(size);
+    emit.check(CheckKind::LessEqual, 1, *step, "the length of a step of the range");
+    size = emit.size(*step);
+  }
+  Value isDown = emit.compare(CK::Lt, delta, 0.0);
+  Value low = emit.select(isDown, limit, start), high = emit.select(isDown, start, limit);
+  Value distance = emit.convert(emit.binary(BK::Sub, high, low), unsignedType);
+  Value steps = emit.binary(BK::Div, emit.binary(BK::Sub, distance, 1.0),
+                            emit.convert(size, unsignedType));
+  steps = emit.binary(BK::Add, emit.convert(steps, i64), 1.0);
+  return node.bind(emit.select(emit.compare(CK::Lt, low, high), steps, emit.splatLike(steps, 0)));
 }
 
 /// start + i * delta

@@ -21,7 +21,7 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     // expected-error @below {{attribute 'mood' is not supported}}
     %0 = onnx.node "Relu"(%x) {mood = "good"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{output 1 is not supported}}
-    %1:2 = onnx.node "MaxPool"(%x) {kernel_shape = array<i64: 2, 2>} : (tensor<1x3x8x8xf32>) -> (tensor<*xf32>, tensor<*xi64>)
+    %1:2 = onnx.node "Softmax"(%x) {} : (tensor<1x3x8x8xf32>) -> (tensor<*xf32>, tensor<*xi64>)
     // expected-error @below {{has 2 inputs, expected at most 1}}
     %2 = onnx.node "Relu"(%x, %x) {} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'axis' is "last", expected an integer}}

@@ -73,7 +73,7 @@ func.func @main(%x: !a, %y: !b) -> !b {
 // CHECK: %[[OWNED:.*]] = dispatch.storage <output>[1] size "4*free"
 // CHECK: dispatch.launch @pick
 // CHECK: dispatch.bind "found" = %{{.*}} : i64
-// CHECK: lumen.check <lessequal> "found", "h*w", "the size 'found'"
+// CHECK: lumen.check <lessequal> "found", "h*w", "a computed size"
 // CHECK: dispatch.launch @exp(%{{.*}}) outs(%{{.*}}) {sizes = #lumen.dims<["found"]>}
 // CHECK: dispatch.bind "free" = %{{.*}} : i64
 // CHECK: dispatch.alloc %[[HEAP]]

@@ -172,6 +172,8 @@ CONTROL = {
     "scan": (scan, scan_feed, [(5, 3), (1, 4), (12, 1), (5, 3)], [(1, 20), (1, 9)]),
     "if-squeeze": (if_squeeze, if_squeeze_feed, [(2,), (1,), (5,)], [(1, 9)]),
 }
+# Of outputs that are stacked in a Loop, which may run no trip, the axis of the trips.
+STACKED = {"loop-if": {"sums": 0}}
 
 
 # ---- Recurrent nets --------------------------------------------------------

@@ -27,9 +27,10 @@ from packaged_models import packaged
 # For dynamic.py: steps gives a dictionary of inputs for each of several runs, from
 # a random generator; sample: the inputs of one run of random sizes; carried:
 # outputs that become inputs of the next step; reference: writes the model as ONNX
-# Runtime can run it, where that differs.
-Model = namedtuple("Model", "make bindings shapes ranges steps sample carried reference",
-                   defaults=[(), {}, {}, None, None, {}, None])
+# Runtime can run it, where that differs; stacked: of outputs that a Loop stacks, and
+# may run no trip for, the axis of the trips.
+Model = namedtuple("Model", "make bindings shapes ranges steps sample carried reference stacked",
+                   defaults=[(), {}, {}, None, None, {}, None, {}])
 
 # ---- The light models ------------------------------------------------------
 
@@ -306,10 +307,10 @@ def sample_of(feed, limits):
     return lambda rng: feed(rng, *(int(rng.integers(low, high + 1)) for low, high in limits))
 
 
-def dynamic(make, feed, sizes, limits, reference=None):
+def dynamic(make, feed, sizes, limits, reference=None, stacked={}):
     """A model whose every run's inputs are made by `feed` for some sizes."""
     return Model(make, steps=lambda rng: (feed(rng, *step) for step in sizes),
-                 sample=sample_of(feed, limits), reference=reference)
+                 sample=sample_of(feed, limits), reference=reference, stacked=stacked)
 
 
 def recurrent(number, options):
@@ -339,12 +340,14 @@ MODELS |= {
                     sample=sample_of(transformers.gpt_kv_feed, transformers.GPT_KV_LIMITS),
                     carried=transformers.GPT_CARRIED),
     "whisper-loop": dynamic(transformers.whisper_loop, transformers.whisper_loop_feed,
-                            transformers.WHISPER_LOOP_SIZES, transformers.WHISPER_LOOP_LIMITS),
+                            transformers.WHISPER_LOOP_SIZES, transformers.WHISPER_LOOP_LIMITS,
+                            stacked={"scores": 1}),
     **{name: dynamic(make, dynamic_models.detector_feed, dynamic_models.DETECTOR_SIZES,
                      dynamic_models.DETECTOR_LIMITS)
        for name, make in [("detector", dynamic_models.detector),
                           ("detector-topk", dynamic_models.top_detector)]},
-    **{name: dynamic(*row) for name, row in control_models.CONTROL.items()},
+    **{name: dynamic(*row, stacked=control_models.STACKED.get(name, {}))
+       for name, row in control_models.CONTROL.items()},
     **{name: recurrent(number, options)
        for number, (name, options) in enumerate(control_models.RECURRENT.items())},
     "silero": silero("silero_vad"),

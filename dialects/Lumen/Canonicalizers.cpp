@@ -127,3 +127,16 @@ static LogicalResult castOfCast(lumen::CastOp op, PatternRewriter &rewriter) {
 void lumen::CastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
   patterns.add(castOfCast);
 }
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+void IfOp::getEffects(Effects &effects) {
+  if (!getSymbols().empty())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void LoopOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Write::get()); }

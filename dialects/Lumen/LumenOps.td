@@ -477,7 +477,11 @@ def CastOp : LumenOp<"cast", "Movement"> {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-def IfOp : LumenOp<"if", "Control", [RecursiveMemoryEffects, NoRegionArguments,
+// What types and expressions name behind the operation is no use of a result, so
+// it has an effect as long as it gives symbols.
+def GivesSymbols : DeclareOpInterfaceMethods<MemoryEffectsOpInterface>;
+
+def IfOp : LumenOp<"if", "Control", [RecursiveMemoryEffects, GivesSymbols, NoRegionArguments,
     SingleBlockImplicitTerminator<"YieldOp">], /*isPure=*/false> {
   let summary = "runs one of two regions";
   let description = [{
@@ -504,7 +508,7 @@ def IfOp : LumenOp<"if", "Control", [RecursiveMemoryEffects, NoRegionArguments,
   let hasVerifier = 1;
 }
 
-def LoopOp : LumenOp<"loop", "Control", [RecursiveMemoryEffects,
+def LoopOp : LumenOp<"loop", "Control", [RecursiveMemoryEffects, GivesSymbols,
     SingleBlockImplicitTerminator<"YieldOp">], /*isPure=*/false> {
   let summary = "repeats a region";
   let description = [{

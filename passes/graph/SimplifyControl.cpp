@@ -78,6 +78,7 @@ private:
   bool replaceInvariants(LoopOp op);
   bool dropUnused(IfOp op);
   bool dropUnused(LoopOp op);
+  bool eraseDead(LoopOp op);
   void localizeSizes(LoopOp op);
 
   bool eraseRepeatedChecks(Block &block, std::set<std::string> known);
@@ -368,6 +369,33 @@ bool Simplification::replaceInvariants(LoopOp op) {
   return changed;
 }
 
+/// A loop whose results and symbols nobody reads, and that checks nothing.
+bool Simplification::eraseDead(LoopOp op) {
+  if (!op.use_empty())
+    return false;
+  bool isPure = !op.getBody()
+                     .walk([](Operation *inner) {
+                       return isa<SymbolOp, CheckOp>(inner) ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  std::set<std::string> named;
+  func.walk<WalkOrder::PreOrder>([&](Operation *other) {
+    if (other == op)
+      return WalkResult::skip();
+    for (Type type : other->getResultTypes())
+      collectSymbols(type, named);
+    visitExpressions(other, [&](const SymExpr &expr) { expr.collectSymbols(named); });
+    return WalkResult::advance();
+  });
+  if (!isPure || llvm::any_of(symbolsDefinedBy(op), [&](StringRef name) {
+        return named.count(name.str()) != 0;
+      }))
+    return false;
+  op.erase();
+  return true;
+}
+
 bool Simplification::dropUnused(LoopOp op) {
   lumen::YieldOp yield = yieldOf(op.getBody());
   unsigned carried = op.getNumCarried(), first = op.getConditional();
@@ -436,7 +464,7 @@ bool Simplification::simplify(LoopOp op) {
              inlineOnce(op)) {
     return true;
   }
-  return replaceInvariants(op) || dropUnused(op);
+  return eraseDead(op) || replaceInvariants(op) || dropUnused(op);
 }
 
 //===----------------------------------------------------------------------===//

@@ -233,7 +233,8 @@ Value Planner::bufferFor(Value value) {
            : isBackwards                      ? SymExpr(0)
                                               : extent * bytes;
   }
-  SymExpr offset = place.offset * bytes;
+  // A part of nothing may lie behind the end of it.
+  SymExpr offset = size == SymExpr(0) ? SymExpr(0) : place.offset * bytes;
   if (isPacked || slot.region == MemoryRegion::Weights)
     offset += SymExpr(slot.offset);
   // Inputs and constants are the same everywhere. Live ranges are part of a buffer of

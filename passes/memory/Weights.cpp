@@ -60,6 +60,9 @@ int64_t WeightTable::place(TypedAttr value, const BlobTable &blobs) {
     return it->second;
   auto type = cast<RankedTensorType>(value.getType());
   int64_t size = *dispatch::tensorBytes(type).asConstant();
+  // Nothing lies anywhere; at the end it would make the region longer than its bytes.
+  if (size == 0)
+    return 0;
   auto [content, isNewContent] = offsetOfContent.try_emplace(contentKey(value, size, blobs), end);
   it->second = content->second;
   if (!isNewContent)

@@ -103,3 +103,23 @@ module {
     onnx.return %0#0, %0#1 : !onnx.unknown, !onnx.unknown
   }
 }
+
+// -----
+
+// A branch is needed where only the sizes of its result are.
+// CHECK-LABEL: func.func @main
+// CHECK: lumen.if %arg0 symbols ["if$0"]
+// CHECK: lumen.sizes ["if$0", 4] : tensor<2xi64>
+module {
+  func.func @main(%c: tensor<i1>, %x: tensor<2x4xf32>, %y: tensor<3x4xf32>) -> tensor<2xi64> {
+    %0 = onnx.node "If"(%c) {} : (tensor<i1>) -> !onnx.unknown bodies ["else_branch", "then_branch"] {
+      %1 = onnx.node "Neg"(%y) {} : (tensor<3x4xf32>) -> !onnx.unknown
+      onnx.return %1 : !onnx.unknown
+    }, {
+      %1 = onnx.node "Relu"(%x) {} : (tensor<2x4xf32>) -> !onnx.unknown
+      onnx.return %1 : !onnx.unknown
+    }
+    %2 = onnx.node "Shape"(%0) {} : (!onnx.unknown) -> !onnx.unknown
+    onnx.return %2 : !onnx.unknown
+  }
+}

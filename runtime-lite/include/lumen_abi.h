@@ -99,7 +99,9 @@ typedef struct lumen_abi_storage {
   uint64_t offset; /* from the region's base; unused where the runtime packs */
   uint64_t size;   /* bytes; unused with size_expr */
   /* LUMEN_ABI_NONE, or the bytes. An arena storage with an expression is packed by
-   * the runtime when a shape is planned: no two that are live at a time overlap. */
+   * the runtime when a shape is planned: no two that are live at a time overlap. Where
+   * there are steps, one whose size is negative or undefined takes no bytes, and an
+   * error is due only at a step that has it as an argument. */
   uint32_t size_expr;
   uint32_t first, last; /* live in steps (or launches) first..last, both included */
   uint32_t reserved;
@@ -132,8 +134,13 @@ typedef enum lumen_abi_expr_op {
 
 /* Operands come before their uses. The first num_entry_exprs depend on entry
  * symbols only and are evaluated when a shape is planned; the others by steps.
- * A result that leaves int64, or a division by zero, ends the run with
- * LUMEN_ERROR_INVALID_ARGUMENT. */
+ * A result that leaves int64, or a division by zero, is undefined, as is all that is
+ * made of it. The table may hold such a row, for a branch or an iteration that is not
+ * taken: computing it is no error, using it is, and ends the run with
+ * LUMEN_ERROR_INVALID_ARGUMENT. Used is what a check, an extent of an input or output or
+ * a step reads: CHECK, SET, BRANCH, ALLOC, APPEND, and for LAUNCH, BIND and CALL the
+ * sizes, offsets and sizes of storages of all their arguments. A model without steps uses
+ * all its expressions, before any work. */
 typedef struct lumen_abi_expr {
   uint32_t op; /* lumen_abi_expr_op */
   uint32_t a, b;
@@ -253,7 +260,8 @@ typedef struct lumen_abi_launch {
  * run until a step sets it: nothing may read it before. */
 typedef enum lumen_abi_step_kind {
   LUMEN_ABI_STEP_LAUNCH = 0, /* launch a */
-  LUMEN_ABI_STEP_EVAL = 1,   /* expressions [a, a + b) anew */
+  LUMEN_ABI_STEP_EVAL = 1,   /* expressions [a, a + b) anew, all of them, also those that the
+                              * path taken does not use: see lumen_abi_expr */
   LUMEN_ABI_STEP_CHECK = 2,  /* check a */
   LUMEN_ABI_STEP_BIND = 3,   /* symbol a := the integer or bool in buffer b of dtype c, which
                               * must be 0 or more */
@@ -262,7 +270,9 @@ typedef enum lumen_abi_step_kind {
   LUMEN_ABI_STEP_BRANCH = 6, /* to step b where expression a is 0; EVAL it before */
   LUMEN_ABI_STEP_ALLOC = 7,  /* storage a, HEAP or an OUTPUT without a bound, of its size_expr */
   LUMEN_ABI_STEP_FREE = 8,   /* HEAP storage a; freeing nothing is allowed */
-  LUMEN_ABI_STEP_SWAP = 9,   /* the memory of storages a and b, both ARENA or both HEAP */
+  LUMEN_ABI_STEP_SWAP = 9,   /* the memory of storages a and b, both HEAP, or both ARENA of equal
+                              * sizes (the same size_expr, or the same size without one): each
+                              * must have room for what the other held */
   LUMEN_ABI_STEP_APPEND = 10,/* the bytes of buffer b (size: expression c) to the end of HEAP
                               * storage a, which grows; ALLOC empties it before the first */
   LUMEN_ABI_STEP_CALL = 11,  /* call a: values that are not tensors */

@@ -127,10 +127,13 @@ static int find_extents(context *context, lumen_status *status) {
     for (int32_t d = 0; d < abi->outputs[i].rank; ++d, ++at) {
       const lumen_abi_dim *dim = &abi->outputs[i].dims[d];
       int64_t bound = plan->output_bounds[at], extent = bound;
-      if (dim->extent < 0 && dim->expr != LUMEN_ABI_NONE)
-        extent = plan->values[dim->expr];
       if (!lumen_is_numbers(&abi->outputs[i]))
         continue; /* it has its own */
+      if (dim->extent < 0 && dim->expr != LUMEN_ABI_NONE) {
+        int code = lumen_value_of(abi, plan, dim->expr, &extent, status);
+        if (code)
+          return code;
+      }
       if (extent < 0 || (bound >= 0 && extent > bound))
         return lumen_fail(status, LUMEN_ERROR_MODEL,
                           "output '%s': dimension %d is %lld, expected 0 to %lld",

@@ -38,6 +38,7 @@ typedef struct cpu_context {
   uint32_t *varying; /* positions in args of inputs and outputs */
   uint32_t num_varying;
   bool *is_late;        /* by launch: some arguments or sizes are known when it comes only */
+  bool *is_undefined;   /* by launch: of these shapes it cannot be, if it comes */
   void **owned_outputs; /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
 } cpu_context;
@@ -361,6 +362,7 @@ static void cpu_context_close(context *context) {
   free(state->args);
   free(state->sizes);
   free(state->is_late);
+  free(state->is_undefined);
   lumen_storages_close(&state->storages);
   free(state->varying);
   free(state->owned_outputs);
@@ -429,6 +431,7 @@ static void place(const context *context, cpu_context *state, uint32_t index) {
   case LUMEN_ABI_ARENA:
     base = state->arena;
     offset = context->plan->offsets[index];
+    /* resolve() refuses what has no size. */
     space = storage->size_expr == LUMEN_ABI_NONE
                 ? storage->size
                 : (uint64_t)context->plan->values[storage->size_expr];
@@ -461,9 +464,15 @@ static int resolve(const context *context, const cpu_context *state, uint32_t in
   *address = NULL;
   if (!base)
     return LUMEN_OK;
+  int code = lumen_check_storage(context->model->abi, context->plan, buffer->storage, status);
+  if (code)
+    return code;
   uint64_t offset = buffer->offset;
   if (buffer->offset_expr != LUMEN_ABI_NONE) {
-    int64_t more = context->plan->values[buffer->offset_expr];
+    int64_t more;
+    code = lumen_value_of(context->model->abi, context->plan, buffer->offset_expr, &more, status);
+    if (code)
+      return code;
     uint64_t space = state->storages.space[buffer->storage];
     /* Every part of nothing is nothing, wherever its sizes put it. */
     if (!space)
@@ -484,6 +493,12 @@ static bool is_late_expr(const lumen_abi_model *abi, uint32_t expr) {
 
 static bool is_late_buffer(const lumen_abi_model *abi, const cpu_context *state, uint32_t index) {
   const lumen_abi_buffer *buffer = &abi->buffers[index];
+  uint32_t region = abi->storages[buffer->storage].region;
+  /* Where a part lies in what every run brings anew may be undefined, which counts only if
+   * the launch comes. */
+  if (abi->num_steps && buffer->offset_expr != LUMEN_ABI_NONE &&
+      (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT))
+    return true;
   return state->storages.moves[buffer->storage] || is_late_expr(abi, buffer->offset_expr);
 }
 
@@ -495,6 +510,32 @@ static void find_late_launches(const lumen_abi_model *abi, cpu_context *state) {
     for (uint32_t s = 0; s < launch->num_sizes; ++s)
       state->is_late[l] |= is_late_expr(abi, abi->size_exprs[launch->first_size + s]);
   }
+}
+
+/* The sizes of a launch in state->sizes. */
+static int resolve_sizes(const context *context, cpu_context *state, const lumen_abi_launch *launch,
+                         lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  int code = LUMEN_OK;
+  for (uint32_t s = launch->first_size; s < launch->first_size + launch->num_sizes && !code; ++s)
+    code = lumen_value_of(abi, context->plan, abi->size_exprs[s], &state->sizes[s], status);
+  return code;
+}
+
+/* Arguments and sizes of a launch that is not late, as far as they stay the same. */
+static int resolve_launch(const context *context, cpu_context *state,
+                          const lumen_abi_launch *launch, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  int code = resolve_sizes(context, state, launch, status);
+  for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args && !code; ++a) {
+    uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
+    uint32_t region = abi->storages[abi->buffers[index].storage].region;
+    if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
+      state->varying[state->num_varying++] = at;
+    else
+      code = resolve(context, state, index, &state->args[at], status);
+  }
+  return code;
 }
 
 /* Follows a new plan: memory, and the arguments and sizes that stay the same. */
@@ -509,21 +550,15 @@ static int follow_plan(context *context, lumen_status *status) {
     return code;
   for (uint32_t i = 0; i < abi->num_storages; ++i)
     place(context, state, i);
-  for (uint32_t i = 0; i < abi->num_size_exprs; ++i)
-    state->sizes[i] = context->plan->values[abi->size_exprs[i]];
   state->num_varying = 0;
-  for (uint32_t l = 0; l < abi->num_launches; ++l) {
-    const lumen_abi_launch *launch = &abi->launches[l];
-    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args && !code; ++a) {
-      uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
-      uint32_t region = abi->storages[abi->buffers[index].storage].region;
-      if (is_late_buffer(abi, state, index))
-        continue;
-      if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
-        state->varying[state->num_varying++] = at;
-      else
-        code = resolve(context, state, index, &state->args[at], status);
-    }
+  for (uint32_t l = 0; l < abi->num_launches && !code; ++l) {
+    if (state->is_late[l])
+      continue;
+    bool is_sure = !abi->num_steps;
+    code = resolve_launch(context, state, &abi->launches[l], is_sure ? status : NULL);
+    state->is_undefined[l] = code != LUMEN_OK;
+    if (!is_sure)
+      code = LUMEN_OK;
   }
   if (!code)
     state->plan_id = context->plan->id;
@@ -551,11 +586,12 @@ static int cpu_context_open(context *context, lumen_status *status) {
     state->sizes = lumen_allocate(abi->num_size_exprs * sizeof(int64_t));
     state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
     state->is_late = lumen_allocate(abi->num_launches * sizeof(bool));
+    state->is_undefined = lumen_allocate(abi->num_launches * sizeof(bool));
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
   }
   if (!state || !state->scratch || !state->args || !state->sizes || !state->varying ||
-      !state->is_late || !state->owned_outputs || !state->owned_capacity ||
+      !state->is_late || !state->is_undefined || !state->owned_outputs || !state->owned_capacity ||
       !lumen_storages_open(&state->storages, abi))
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   else
@@ -605,12 +641,11 @@ static int do_launch(context *context, uint32_t index, lumen_status *status) {
   const lumen_abi_model *abi = context->model->abi;
   const lumen_abi_launch *launch = &abi->launches[index];
   int code = LUMEN_OK;
-  if (state->is_late[index]) {
+  if (state->is_late[index] || state->is_undefined[index]) {
     uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
+    code = resolve_sizes(context, state, launch, status);
     for (uint32_t at = launch->first_arg; at < end && !code; ++at)
       code = resolve(context, state, abi->arg_buffers[at], &state->args[at], status);
-    for (uint32_t s = launch->first_size; s < launch->first_size + launch->num_sizes; ++s)
-      state->sizes[s] = context->plan->values[abi->size_exprs[s]];
   }
   return code ? code : step(context, index, status);
 }
@@ -701,9 +736,10 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
   const lumen_value **inputs = (const lumen_value **)(tensors + num_inputs);
   char **outputs = (char **)(inputs + num_inputs);
   int64_t *shape = (int64_t *)(outputs + num_outputs);
-  for (uint32_t s = 0; s < call->num_sizes; ++s)
-    shape[s] = context->plan->values[abi->size_exprs[call->first_size + s]];
   int code = LUMEN_OK;
+  for (uint32_t s = 0; s < call->num_sizes && !code; ++s)
+    code = lumen_value_of(abi, context->plan, abi->size_exprs[call->first_size + s], &shape[s],
+                          status);
   for (uint32_t i = 0; i < num_inputs && !code; ++i) {
     const lumen_abi_call_arg *arg = &call->args[i];
     void *address = NULL;

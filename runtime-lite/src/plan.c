@@ -19,68 +19,85 @@ void lumen_describe_symbols(const lumen_abi_model *abi, const int64_t *symbols, 
   }
 }
 
-static int fail_expression(const lumen_abi_model *abi, const plan *plan, const char *what,
-                           const lumen_abi_expr *expr, lumen_status *status) {
+int lumen_value_of(const lumen_abi_model *abi, const plan *plan, uint32_t index, int64_t *value,
+                   lumen_status *status) {
   static const char *const operators[] = {"", "", " + ", " - ", " * ", " / "};
+  *value = plan->values[index];
+  if (!plan->causes[index])
+    return LUMEN_OK;
+  const lumen_abi_expr *expr = &abi->exprs[plan->causes[index] - 1];
+  int64_t a = plan->values[expr->a], b = plan->values[expr->b];
+  bool is_division = expr->op == LUMEN_ABI_EXPR_FLOORDIV && b == 0;
   char where[200];
   lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
-  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %lld%s%lld%s", abi->name, what,
-                    (long long)plan->values[expr->a], operators[expr->op],
-                    (long long)plan->values[expr->b], where);
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %lld%s%lld%s", abi->name,
+                    is_division ? "a size is divided by zero"
+                                : "a size leaves the range of 64 bits",
+                    (long long)a, operators[expr->op], (long long)b, where);
 }
 
-int lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint32_t count,
-                   lumen_status *status) {
+/* Of operands that are defined; false: the result is not. */
+static bool compute(uint32_t op, int64_t a, int64_t b, int64_t *value) {
+  long long result = 0;
+  bool overflow = false;
+  switch ((lumen_abi_expr_op)op) {
+  case LUMEN_ABI_EXPR_ADD:
+    overflow = __builtin_add_overflow(a, b, &result);
+    break;
+  case LUMEN_ABI_EXPR_SUB:
+    overflow = __builtin_sub_overflow(a, b, &result);
+    break;
+  case LUMEN_ABI_EXPR_MUL:
+    overflow = __builtin_mul_overflow(a, b, &result);
+    break;
+  case LUMEN_ABI_EXPR_FLOORDIV:
+    overflow = b == 0 || (a == INT64_MIN && b == -1);
+    if (!overflow)
+      result = a / b - (a % b != 0 && (a < 0) != (b < 0));
+    break;
+  case LUMEN_ABI_EXPR_MIN:
+    result = a < b ? a : b;
+    break;
+  case LUMEN_ABI_EXPR_MAX:
+    result = a > b ? a : b;
+    break;
+  default:
+    result = a == 1 ? b : a;
+    break;
+  }
+  *value = result;
+  return !overflow;
+}
+
+void lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint32_t count) {
   int64_t *values = plan->values;
+  uint32_t *causes = plan->causes;
   for (uint32_t i = first; i < first + count; ++i) {
     const lumen_abi_expr *expr = &abi->exprs[i];
-    long long result = 0;
-    bool overflow = false;
+    causes[i] = 0;
     if (expr->op == LUMEN_ABI_EXPR_CONSTANT) {
-      result = expr->value;
+      values[i] = expr->value;
     } else if (expr->op == LUMEN_ABI_EXPR_SYMBOL) {
-      result = plan->symbols[expr->a];
+      values[i] = plan->symbols[expr->a];
     } else {
-      int64_t a = values[expr->a], b = values[expr->b];
-      switch ((lumen_abi_expr_op)expr->op) {
-      case LUMEN_ABI_EXPR_ADD:
-        overflow = __builtin_add_overflow(a, b, &result);
-        break;
-      case LUMEN_ABI_EXPR_SUB:
-        overflow = __builtin_sub_overflow(a, b, &result);
-        break;
-      case LUMEN_ABI_EXPR_MUL:
-        overflow = __builtin_mul_overflow(a, b, &result);
-        break;
-      case LUMEN_ABI_EXPR_FLOORDIV:
-        if (b == 0)
-          return fail_expression(abi, plan, "a size is divided by zero", expr, status);
-        overflow = a == INT64_MIN && b == -1;
-        if (!overflow)
-          result = a / b - (a % b != 0 && (a < 0) != (b < 0));
-        break;
-      case LUMEN_ABI_EXPR_MIN:
-        result = a < b ? a : b;
-        break;
-      case LUMEN_ABI_EXPR_MAX:
-        result = a > b ? a : b;
-        break;
-      default:
-        result = a == 1 ? b : a;
-        break;
-      }
+      causes[i] = causes[expr->a] ? causes[expr->a] : causes[expr->b];
+      if (!causes[i] && !compute(expr->op, values[expr->a], values[expr->b], &values[i]))
+        causes[i] = i + 1;
+      if (causes[i])
+        values[i] = INT64_MIN;
     }
-    if (overflow)
-      return fail_expression(abi, plan, "a size leaves the range of 64 bits", expr, status);
-    values[i] = result;
   }
-  return LUMEN_OK;
 }
 
 int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
                 lumen_status *status) {
   const lumen_abi_check *check = &abi->checks[index];
-  int64_t a = plan->values[check->a], b = plan->values[check->b];
+  int64_t a, b;
+  int code = lumen_value_of(abi, plan, check->a, &a, status);
+  if (!code)
+    code = lumen_value_of(abi, plan, check->b, &b, status);
+  if (code)
+    return code;
   bool holds = check->kind == LUMEN_ABI_CHECK_LESS_EQUAL ? a <= b : a == b;
   if (check->kind == LUMEN_ABI_CHECK_BROADCAST)
     holds |= a == 1 || b == 1;
@@ -89,9 +106,10 @@ int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
   if (check->kind == LUMEN_ABI_CHECK_LESS_EQUAL) {
     /* Of "1 <= n" and "n <= 5" the one that is no constant is what went wrong. */
     bool is_least = abi->exprs[check->a].op == LUMEN_ABI_EXPR_CONSTANT;
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %s is %lld, expected at %s %lld",
-                      abi->name, check->node, check->what, (long long)(is_least ? b : a),
-                      is_least ? "least" : "most", (long long)(is_least ? a : b));
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "%s: %s: %s is %lld, expected at %s %lld", abi->name, check->node,
+                      check->what, (long long)(is_least ? b : a), is_least ? "least" : "most",
+                      (long long)(is_least ? a : b));
   }
   return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                     "%s: %s: %s are %lld and %lld, expected to be equal%s", abi->name, check->node,
@@ -164,15 +182,20 @@ static int check_extents(const lumen_abi_model *abi, const plan *plan, const lum
     const int64_t *shape = shape_of(info, &inputs[i]);
     for (int32_t d = 0; shape && d < info->rank; ++d) {
       const lumen_abi_dim *dim = &info->dims[d];
-      if (dim->extent >= 0 || dim->bound_expr == LUMEN_ABI_NONE ||
-          plan->values[dim->bound_expr] == shape[d])
+      if (dim->extent >= 0 || dim->bound_expr == LUMEN_ABI_NONE)
+        continue;
+      int64_t expected;
+      int code = lumen_value_of(abi, plan, dim->bound_expr, &expected, status);
+      if (code)
+        return code;
+      if (expected == shape[d])
         continue;
       char where[200];
       lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "input '%s': dimension %d ('%s') is %lld, expected %lld%s", info->name, d,
-                        dim->symbol ? dim->symbol : "?", (long long)shape[d],
-                        (long long)plan->values[dim->bound_expr], where);
+                        dim->symbol ? dim->symbol : "?", (long long)shape[d], (long long)expected,
+                        where);
     }
   }
   return LUMEN_OK;
@@ -190,7 +213,8 @@ static int open_plan(plan *plan, const model *model, lumen_status *status) {
   /* The pieces of one allocation, those of 8 bytes first. */
   uint64_t words = (uint64_t)abi->num_symbols + abi->num_exprs + abi->num_storages +
                    model->num_output_dims + abi->num_outputs;
-  int64_t *memory = lumen_allocate(words * sizeof(int64_t) + abi->num_outputs * sizeof(bool));
+  int64_t *memory = lumen_allocate(words * sizeof(int64_t) + abi->num_exprs * sizeof(uint32_t) +
+                                   abi->num_outputs * sizeof(bool));
   if (!memory)
     return fail_memory(model, status);
   plan->symbols = memory;
@@ -198,8 +222,25 @@ static int open_plan(plan *plan, const model *model, lumen_status *status) {
   plan->offsets = (uint64_t *)(plan->values + abi->num_exprs);
   plan->output_bounds = (int64_t *)(plan->offsets + abi->num_storages);
   plan->output_bytes = (uint64_t *)(plan->output_bounds + model->num_output_dims);
-  plan->output_exact = (bool *)(plan->output_bytes + abi->num_outputs);
+  plan->causes = (uint32_t *)(plan->output_bytes + abi->num_outputs);
+  plan->output_exact = (bool *)(plan->causes + abi->num_exprs);
   return LUMEN_OK;
+}
+
+int lumen_check_storage(const lumen_abi_model *abi, const plan *plan, uint32_t storage,
+                        lumen_status *status) {
+  uint32_t expr = abi->storages[storage].size_expr;
+  if (abi->storages[storage].region != LUMEN_ABI_ARENA || expr == LUMEN_ABI_NONE)
+    return LUMEN_OK;
+  int64_t size;
+  int code = lumen_value_of(abi, plan, expr, &size, status);
+  if (code || (size >= 0 && size <= INT64_MAX - LUMEN_ALIGNMENT))
+    return code;
+  char where[200];
+  lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                    "%s: an intermediate value would have %lld bytes%s", abi->name, (long long)size,
+                    where);
 }
 
 /* Sizes of the storages in the arena, and places for them. */
@@ -215,18 +256,17 @@ static int plan_arena(planner *planner, plan *plan, lumen_status *status) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < planner->num_ranges; ++i) {
     lumen_range *range = &planner->ranges[i];
-    const lumen_abi_storage *storage = &abi->storages[planner->range_storage[i]];
-    int64_t size = range->fixed ? (int64_t)storage->size : plan->values[storage->size_expr];
-    char where[200];
-    if (size < 0 || size > INT64_MAX - LUMEN_ALIGNMENT) {
-      lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
-      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "%s: an intermediate value would have %lld bytes%s", abi->name,
-                        (long long)size, where);
-    }
-    range->size = ((uint64_t)size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
+    uint32_t index = planner->range_storage[i];
+    const lumen_abi_storage *storage = &abi->storages[index];
+    /* Steps may pass by what has no size. Launches in order touch all of it. */
+    int code = lumen_check_storage(abi, plan, index, abi->num_steps ? NULL : status);
+    if (code && !abi->num_steps)
+      return code;
+    uint64_t size = range->fixed ? storage->size : (uint64_t)plan->values[storage->size_expr];
+    range->size = code ? 0 : (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
     sum += range->size;
     if (sum > INT64_MAX) {
+      char where[200];
       lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                         "%s: intermediate values have more bytes than memory can hold%s", abi->name,
@@ -254,15 +294,18 @@ static int plan_outputs(const model *model, plan *plan, lumen_status *status) {
       const lumen_abi_dim *dim = &info->dims[d];
       int64_t extent = dim->extent >= 0 ? dim->extent : dim->bound;
       bool is_bounded = true;
+      int code = LUMEN_OK;
       if (dim->extent < 0 && dim->expr < abi->num_entry_exprs) {
-        extent = plan->values[dim->expr];
+        code = lumen_value_of(abi, plan, dim->expr, &extent, status);
       } else if (dim->extent < 0) {
         plan->output_exact[i] = false;
         if (dim->bound_expr < abi->num_entry_exprs)
-          extent = plan->values[dim->bound_expr];
+          code = lumen_value_of(abi, plan, dim->bound_expr, &extent, status);
         else if (extent < 0)
           is_bounded = is_known = false;
       }
+      if (code)
+        return code;
       if (extent < 0 && is_bounded)
         return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
                           "output '%s': dimension %d would be %lld", info->name, d,
@@ -286,7 +329,12 @@ static int make_plan(planner *planner, plan *plan, const lumen_value *inputs,
   const lumen_abi_model *abi = planner->model->abi;
   if (abi->num_entry_symbols)
     memcpy(plan->symbols, planner->symbols, abi->num_entry_symbols * sizeof(int64_t));
-  int code = lumen_evaluate(abi, plan, 0, abi->num_entry_exprs, status);
+  lumen_evaluate(abi, plan, 0, abi->num_entry_exprs);
+  int code = LUMEN_OK;
+  /* Without steps every run uses them all. */
+  int64_t value;
+  for (uint32_t i = 0; i < abi->num_entry_exprs && !abi->num_steps && !code; ++i)
+    code = lumen_value_of(abi, plan, i, &value, status);
   if (!code && abi->num_entry_symbols)
     code = check_extents(abi, plan, inputs, status);
   for (uint32_t i = 0; i < abi->num_entry_checks && !code; ++i)

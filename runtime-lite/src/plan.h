@@ -14,10 +14,11 @@ typedef struct plan {
   uint64_t last_use;
   uint64_t arena_size, arena_lower_bound;
   int64_t *symbols;       /* values; those that are not the entry's are the run's */
-  int64_t *values;        /* of expressions; likewise */
+  int64_t *values;        /* of expressions; likewise. INT64_MIN where there is none: see causes */
   uint64_t *offsets;      /* of storages in the arena */
   int64_t *output_bounds; /* extents of all outputs in order; -1: no bound */
   uint64_t *output_bytes; /* their memory; UINT64_MAX: only the run knows */
+  uint32_t *causes;       /* by expression: 0, or one more than the one that left it undefined */
   bool *output_exact;     /* extents are no mere bounds */
 } plan;
 
@@ -43,9 +44,16 @@ void lumen_planner_close(planner *planner);
 int lumen_planner_find(planner *planner, const lumen_value *inputs, plan **result,
                        lumen_status *status);
 
-/* Expressions [first, first + count) of the plan's model, anew. */
-int lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint32_t count,
+/* Expressions [first, first + count) of the plan's model, anew. One that is divided by
+ * zero or leaves 64 bits is undefined, as is all that is made of it: a branch that is not
+ * taken may hold it, so only its use is an error. */
+void lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint32_t count);
+/* The value of an expression; fails where it is undefined, and says why. */
+int lumen_value_of(const lumen_abi_model *abi, const plan *plan, uint32_t expr, int64_t *value,
                    lumen_status *status);
+/* Fails where the size of a storage in the arena is none. The plan counts it as nothing. */
+int lumen_check_storage(const lumen_abi_model *abi, const plan *plan, uint32_t storage,
+                        lumen_status *status);
 /* Fails where the check does. */
 int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index, lumen_status *status);
 /* " where batch is 3, seq is 128" for the end of a message, "" without symbols. */

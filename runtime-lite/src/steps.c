@@ -37,7 +37,10 @@ static int bind(context *context, const lumen_abi_step *step, const lumen_step_a
 
 /* Bytes that an expression says; `what` is "a value" or the like. */
 static int bytes_of(const context *context, uint32_t expr, uint64_t *bytes, lumen_status *status) {
-  int64_t value = context->plan->values[expr];
+  int64_t value;
+  int code = lumen_value_of(context->model->abi, context->plan, expr, &value, status);
+  if (code)
+    return code;
   if (value < 0)
     return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: a value would have %lld bytes",
                       context->model->abi->name, (long long)value);
@@ -55,14 +58,14 @@ static int do_step(context *context, const lumen_abi_step *step, const lumen_ste
   case LUMEN_ABI_STEP_LAUNCH:
     return actions->launch(context, step->a, status);
   case LUMEN_ABI_STEP_EVAL:
-    return lumen_evaluate(abi, plan, step->a, step->b, status);
+    lumen_evaluate(abi, plan, step->a, step->b);
+    return LUMEN_OK;
   case LUMEN_ABI_STEP_CHECK:
     return lumen_check(abi, plan, step->a, status);
   case LUMEN_ABI_STEP_BIND:
     return bind(context, step, actions, status);
   case LUMEN_ABI_STEP_SET:
-    plan->symbols[step->a] = plan->values[step->b];
-    return LUMEN_OK;
+    return lumen_value_of(abi, plan, step->b, &plan->symbols[step->a], status);
   case LUMEN_ABI_STEP_ALLOC: {
     const lumen_abi_storage *storage = &abi->storages[step->a];
     bytes = storage->size;
@@ -97,7 +100,11 @@ int lumen_run_steps(context *context, const lumen_step_actions *actions, lumen_s
     if (step->kind == LUMEN_ABI_STEP_JUMP) {
       next = step->a;
     } else if (step->kind == LUMEN_ABI_STEP_BRANCH) {
-      if (!context->plan->values[step->a])
+      int64_t condition;
+      int code = lumen_value_of(abi, context->plan, step->a, &condition, status);
+      if (code)
+        return code;
+      if (!condition)
         next = step->b;
     } else {
       int code = do_step(context, step, actions, status);

@@ -378,6 +378,225 @@ TEST(StepsTest, Offset) {
   EXPECT_EQ(opened.run(inputs, outputs), "slice: a part of a value would begin at byte -88 of 80");
 }
 
+// y = 1, or in the branch that `c` takes what a size makes of it, with a and b the
+// extents of x. Computing an undefined size is no error, using it is.
+struct UndefinedTest : testing::Test {
+  UndefinedTest() {
+    for (const char *name : {"a", "b"})
+      extents.push_back(model.valueOf(model.symbol(name)));
+    x = model.input("x", LUMEN_ABI_I64, {TableModel::dynamic("a", 0), TableModel::dynamic("b", 1)});
+    condition = model.input("c", LUMEN_ABI_BOOL, {});
+    eight = model.constant(8);
+    one = model.constant(1);
+    y = model.output("y", LUMEN_ABI_I64, {}, eight);
+    quotient = model.div(extents[0], extents[1]);
+    moreThanQuotient = model.add(quotient, one);
+    difference = model.sub(extents[0], extents[1]);
+  }
+  // Before the steps: ends the entry, and goes past what follows unless c.
+  void beginBranch() {
+    model.finishEntry();
+    uint32_t c = model.symbol("c"), value = model.valueOf(c);
+    model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(set, {y}, 1, {one}));
+    model.step(LUMEN_ABI_STEP_BIND, c, condition, LUMEN_ABI_BOOL);
+    model.step(LUMEN_ABI_STEP_EVAL, value, 1);
+    branch = model.step(LUMEN_ABI_STEP_BRANCH, value);
+  }
+  // The error of a run with these extents, where it is no wrong result.
+  std::string run(OpenModel &opened, int64_t a, int64_t b, bool taken) {
+    std::vector<int64_t> data(a * b + 1, 7);
+    int64_t shape[2] = {a, b};
+    uint8_t flag = taken;
+    lumen_value inputs[2] = {lumen_tensor_value(data.data(), LUMEN_I64, 2, shape),
+                             lumen_tensor_value(&flag, LUMEN_BOOL, 0, nullptr)};
+    lumen_value outputs[1] = {};
+    std::string message = opened.run(inputs, outputs);
+    if (message.empty() && !taken)
+      EXPECT_EQ(*static_cast<int64_t *>(outputs[0].u.tensor.data), 1);
+    return message;
+  }
+  // The branch not taken runs, taken it fails; other extents and later runs are fine.
+  void expectUsedOnly(const std::string &error, int64_t a = 6, int64_t b = 0) {
+    model.steps[branch].b = model.here();
+    OpenModel opened(model);
+    ASSERT_NE(opened.context, nullptr) << opened.status.message;
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(run(opened, a, b, false), "");
+      EXPECT_EQ(run(opened, a, b, true), error);
+      EXPECT_EQ(opened.status.code, LUMEN_ERROR_INVALID_ARGUMENT);
+      EXPECT_EQ(run(opened, 2, 1, false), "");
+      EXPECT_EQ(run(opened, 2, 1, true), "");
+    }
+  }
+  static int nothing(void *const *, const int64_t *, int64_t, int64_t, int32_t, void *) {
+    return LUMEN_ABI_OK;
+  }
+  static int callNothing(lumen_abi_call_frame *) { return LUMEN_OK; }
+
+  static constexpr const char *divided =
+      "undefined: a size is divided by zero: 6 / 0 where a is 6, b is 0";
+  TableModel model{"undefined"};
+  std::vector<uint32_t> extents;
+  uint32_t x, condition, eight, one, y, quotient, moreThanQuotient, difference, branch;
+};
+
+TEST_F(UndefinedTest, Check) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_CHECK, model.check(LUMEN_ABI_CHECK_LESS_EQUAL, one, moreThanQuotient,
+                                               "Reshape 'r'", "the size"));
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, LaunchSize) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {y}, 1, {one, moreThanQuotient}));
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Set) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_SET, model.symbol("s"), moreThanQuotient);
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Branch) {
+  beginBranch();
+  uint32_t inner = model.step(LUMEN_ABI_STEP_BRANCH, moreThanQuotient);
+  model.steps[inner].b = model.here();
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Alloc) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_ALLOC, model.storageOf(model.heap(moreThanQuotient)));
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Append) {
+  uint32_t zero = model.constant(0);
+  beginBranch();
+  uint32_t stack = model.heap(zero);
+  model.step(LUMEN_ABI_STEP_ALLOC, model.storageOf(stack));
+  model.step(LUMEN_ABI_STEP_APPEND, model.storageOf(stack), y, moreThanQuotient);
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Offset) {
+  uint32_t size = model.constant(64);
+  uint32_t t = model.arena(size, 0, 9);
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {model.part(t, quotient), y}, 1));
+  expectUsedOnly(divided);
+}
+
+// Parts of what every run brings anew are found for each run.
+TEST_F(UndefinedTest, OffsetInInput) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {model.part(x, difference), y}, 1));
+  expectUsedOnly("undefined: a part of a value would begin at byte -3 of 18446744073709551615", 2,
+                 5);
+}
+
+TEST_F(UndefinedTest, CallSize) {
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_CALL,
+             model.call(callNothing, {{y, LUMEN_ABI_CALL_TENSOR, LUMEN_ABI_I64, 1}}, {},
+                        {moreThanQuotient}));
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Storage) {
+  uint32_t t = model.arena(moreThanQuotient, 0, 9);
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {t, y}, 1));
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, NegativeStorage) {
+  uint32_t t = model.arena(difference, 0, 9);
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {t, y}, 1));
+  expectUsedOnly("undefined: an intermediate value would have -3 bytes where a is 2, b is 5", 2, 5);
+}
+
+TEST_F(UndefinedTest, Bind) {
+  uint32_t size = model.constant(64);
+  uint32_t t = model.arena(size, 0, 9), u = model.arena(quotient, 0, 9);
+  beginBranch();
+  uint32_t s = model.symbol("s");
+  model.step(LUMEN_ABI_STEP_BIND, s, model.part(t, quotient), LUMEN_ABI_BOOL);
+  model.step(LUMEN_ABI_STEP_BIND, s, u, LUMEN_ABI_BOOL);
+  expectUsedOnly(divided);
+}
+
+TEST_F(UndefinedTest, Overflow) {
+  uint32_t most = model.constant(INT64_MAX), sum = model.add(most, difference);
+  uint32_t product = model.mul(sum, quotient);
+  beginBranch();
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {y}, 1, {sum}));
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {y}, 1, {product}));
+  model.steps[branch].b = model.here();
+  OpenModel opened(model);
+  EXPECT_EQ(run(opened, 6, 0, false), "");
+  EXPECT_EQ(run(opened, 6, 0, true), "undefined: a size leaves the range of 64 bits: "
+                                     "9223372036854775807 + 6 where a is 6, b is 0");
+  // The first cause is told, not what came of it.
+  EXPECT_EQ(run(opened, 0, 0, false), "");
+  EXPECT_EQ(run(opened, 0, 0, true),
+            "undefined: a size is divided by zero: 0 / 0 where a is 0, b is 0");
+}
+
+// What a model assumes at its entry it uses, as it does the extents of its outputs.
+TEST_F(UndefinedTest, EntryCheck) {
+  model.check(LUMEN_ABI_CHECK_LESS_EQUAL, one, moreThanQuotient, "Reshape 'r'", "the size");
+  beginBranch();
+  model.steps[branch].b = model.here();
+  OpenModel opened(model);
+  EXPECT_EQ(run(opened, 6, 0, false), divided);
+  EXPECT_EQ(run(opened, 6, 2, false), "");
+}
+
+TEST_F(UndefinedTest, OutputExtent) {
+  model.outputs.clear();
+  model.storages.pop_back();
+  model.buffers.pop_back();
+  y = model.output("y", LUMEN_ABI_I64, {TableModel::dynamic("a / b", quotient, quotient)});
+  beginBranch();
+  model.steps[branch].b = model.here();
+  OpenModel opened(model);
+  EXPECT_EQ(run(opened, 6, 0, false), divided);
+  EXPECT_EQ(run(opened, 6, 2, false), "");
+}
+
+// The sizes of a loop are evaluated once more than it has iterations: reshapes by
+// n - i, which is 0 in the end.
+TEST(StepsTest, UndefinedBehindTheLastIteration) {
+  TableModel model("loop");
+  uint32_t n = model.valueOf(model.symbol("n")), one = model.constant(1);
+  uint32_t eight = model.constant(8), zero = model.constant(0), most = model.constant(60);
+  uint32_t x = model.input("x", LUMEN_ABI_I64, {TableModel::dynamic("n", 0)});
+  uint32_t y = model.output("y", LUMEN_ABI_I64, {}, eight);
+  model.finishEntry();
+  uint32_t i = model.symbol("i"), iValue = model.valueOf(i), next = model.add(iValue, one);
+  uint32_t left = model.sub(n, iValue), rows = model.div(most, left);
+  model.step(LUMEN_ABI_STEP_SET, i, zero);
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(set, {y}, 1, {zero}));
+  uint32_t head = model.step(LUMEN_ABI_STEP_EVAL, iValue, 4);
+  uint32_t exit = model.step(LUMEN_ABI_STEP_BRANCH, left);
+  model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(set, {y}, 1, {rows}));
+  model.step(LUMEN_ABI_STEP_SET, i, next);
+  model.step(LUMEN_ABI_STEP_JUMP, head);
+  model.steps[exit].b = model.here();
+  (void)x;
+  OpenModel opened(model);
+  for (int64_t trips : {3, 0, 1}) {
+    int64_t data[3] = {};
+    lumen_value inputs[1] = {lumen_tensor_value(data, LUMEN_I64, 1, &trips)}, outputs[1] = {};
+    ASSERT_EQ(opened.run(inputs, outputs), "");
+    EXPECT_EQ(*static_cast<int64_t *>(outputs[0].u.tensor.data), trips ? 60 : 0);
+  }
+}
+
 // A value that is made anew in each iteration does not add up.
 TEST(StepsTest, ReusesTheHeap) {
   TableModel model("grow");

@@ -328,6 +328,26 @@ TEST_P(DynamicTest, ReportsIndicesOutsideOfADimension) {
     EXPECT_EQ(run(*lanes, indices, {9}), LUMEN_ABI_FAULT_INDEX);
     EXPECT_EQ(lanes->getFault(), (llvm::ArrayRef<int64_t>{at - 100, 9}));
   }
+  // An index that is written to.
+  auto scattered = LoadedKernel::make(R"(
+    !x = tensor<?xf32, #lumen.dims<["n"]>>
+    dispatch.kernel @k(%x: !x, %i: tensor<37xi64>, %u: tensor<37xf32>) -> !x
+        attributes {dispatch.sizes = ["n"]} {
+      %0 = lumen.scatter <add> %x, %u (%i) [-1] : !x, tensor<37xf32>, (tensor<37xi64>) -> !x
+      dispatch.yield %0 : !x
+    })",
+                                      GetParam());
+  ASSERT_TRUE(scattered);
+  for (int64_t size : {9, 0}) {
+    std::vector<float> x(size, 1), u(37, 1), y(size);
+    indices.assign(37, size / 2);
+    indices[5] = -size - 1;
+    EXPECT_EQ(scattered->run({x.data(), indices.data(), u.data(), y.data()}, 0,
+                             std::max<int64_t>(scattered->grid({size}), 1), {size}),
+              LUMEN_ABI_FAULT_INDEX);
+    if (size)
+      EXPECT_EQ(scattered->getFault(), (llvm::ArrayRef<int64_t>{-size - 1, size}));
+  }
   // Nothing can be picked from nothing.
   indices.assign(37, 0);
   EXPECT_EQ(lanes->run({nullptr, indices.data(), std::vector<float>(37).data()}, 0,

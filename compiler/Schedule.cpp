@@ -4,6 +4,7 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Tables.h"
+#include "dialects/Lumen/SymbolUses.h"
 #include "passes/memory/SizeBounds.h"
 
 using namespace mlir;
@@ -125,20 +126,25 @@ void ScheduleBuilder::defineLate(Block &block) {
 }
 
 void ScheduleBuilder::defineSymbols() {
-  for (Type type : main.getArgumentTypes())
-    for (const SymExpr &size : sizesOf(cast<RankedTensorType>(type))) {
-      std::set<std::string> names;
-      size.collectSymbols(names);
-      for (const std::string &name : names)
-        exprs.defineSymbol(name, 0);
-    }
+  for (Type type : main.getArgumentTypes()) {
+    std::set<std::string> names;
+    collectSymbols(type, names);
+    for (const std::string &name : names)
+      exprs.defineSymbol(name, 0);
+  }
   defineLate(main.getBody().front());
 }
 
 void ScheduleBuilder::addSignature() {
   SizeBounds bounds(main);
+  // Dimensions inside sequences and optionals have no expressions.
+  auto sizesIn = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? sizesOf(tensor) : Sizes();
+  };
   for (auto [type, value] : llvm::zip(main.getArgumentTypes(), tables.inputs))
-    for (auto [size, dim] : llvm::zip(sizesOf(cast<RankedTensorType>(type)), *value.dims)) {
+    for (auto [d, size] : llvm::enumerate(sizesIn(type))) {
+      link::Dim &dim = (*value.dims)[d];
       if (size.asConstant())
         continue;
       dim.symbol = size.str();
@@ -156,7 +162,7 @@ void ScheduleBuilder::addSignature() {
   auto types = main->getAttrOfType<ArrayAttr>("lumen.result_types").getAsValueRange<TypeAttr>();
   auto resultBounds = main->getAttrOfType<ArrayAttr>("lumen.result_bounds");
   for (auto [i, type] : llvm::enumerate(types)) {
-    Sizes sizes = sizesOf(cast<RankedTensorType>(type));
+    Sizes sizes = sizesIn(type);
     for (auto [d, size] : llvm::enumerate(sizes)) {
       if (size.asConstant())
         continue;
@@ -240,6 +246,76 @@ void ScheduleBuilder::addLaunch(LaunchOp op) {
   tables.launches.push_back(std::move(launch));
 }
 
+namespace {
+
+/// Attributes of a call as the runtime reads them; see lumen_calls.h.
+class DataWriter {
+public:
+  std::vector<char> bytes;
+
+  void add(Attribute attr) {
+    if (auto integer = dyn_cast<IntegerAttr>(attr))
+      return addRaw(integer.getInt());
+    if (auto real = dyn_cast<FloatAttr>(attr))
+      return addRaw(real.getValueAsDouble());
+    if (auto text = dyn_cast<StringAttr>(attr)) {
+      addRaw(int64_t(text.size()));
+      bytes.insert(bytes.end(), text.begin(), text.end());
+      bytes.resize(llvm::alignTo(bytes.size(), sizeof(int64_t)));
+      return;
+    }
+    auto list = cast<ArrayAttr>(attr);
+    addRaw(int64_t(list.size()));
+    for (Attribute item : list)
+      add(item);
+  }
+
+private:
+  template <typename T> void addRaw(T value) {
+    static_assert(sizeof(T) == sizeof(int64_t));
+    const char *raw = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), raw, raw + sizeof(T));
+  }
+};
+
+} // namespace
+
+void ScheduleBuilder::addCall(dispatch::CallOp op) {
+  link::Call call;
+  call.function = ("lumen_call_" + op.getCallee()).str();
+  call.node = describe(op.getLoc());
+  DataWriter data;
+  if (ArrayAttr attributes = op.getDataAttr())
+    for (Attribute attr : attributes)
+      data.add(attr);
+  call.data = std::move(data.bytes);
+  call.firstSize = tables.sizeExprs.size();
+  size_t numInputs = op.getInputs().size();
+  auto types = llvm::to_vector(op.getTypes().getAsValueRange<TypeAttr>());
+  for (auto [i, value] : llvm::enumerate(op->getOperands())) {
+    lumen_abi_call_arg arg = {bufferIndex.lookup(value), LUMEN_ABI_CALL_VALUE, 0, -1};
+    bool isInput = i < numInputs;
+    auto tensor = dyn_cast<RankedTensorType>(types[i]);
+    if (op.getHasExtents() && i == numInputs + 1) {
+      arg.kind = LUMEN_ABI_CALL_EXTENTS;
+      arg.dtype = LUMEN_ABI_I64;
+      arg.rank = tensor.getDimSize(0);
+    } else if (tensor) {
+      arg.kind = isObject(tensor) ? LUMEN_ABI_CALL_VALUE : LUMEN_ABI_CALL_TENSOR;
+      arg.dtype = *dtypeOf(tensor.getElementType());
+      arg.rank = tensor.getRank();
+      if (isInput && !isObject(tensor))
+        for (const SymExpr &size : sizesOf(tensor))
+          tables.sizeExprs.push_back(exprs.add(size));
+    }
+    (isInput ? call.inputs : call.outputs).push_back(arg);
+  }
+  call.numSizes = tables.sizeExprs.size() - call.firstSize;
+  tick();
+  step(LUMEN_ABI_STEP_CALL, tables.calls.size());
+  tables.calls.push_back(std::move(call));
+}
+
 void ScheduleBuilder::addCheck(CheckOp op) {
   static_assert(static_cast<int>(CheckKind::Equal) == LUMEN_ABI_CHECK_EQUAL &&
                 static_cast<int>(CheckKind::Broadcast) == LUMEN_ABI_CHECK_BROADCAST &&
@@ -320,6 +396,8 @@ void ScheduleBuilder::addBlock(Block &block) {
       addBuffer(buffer);
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
       addLaunch(launch);
+    } else if (auto call = dyn_cast<dispatch::CallOp>(op)) {
+      addCall(call);
     } else if (auto check = dyn_cast<CheckOp>(op)) {
       addCheck(check);
     } else if (auto bind = dyn_cast<BindOp>(op)) {
@@ -363,11 +441,14 @@ void ScheduleBuilder::finish() {
     expr = exprs.indexOf(expr);
   for (lumen_abi_buffer &buffer : tables.buffers)
     buffer.offset_expr = exprs.indexOf(buffer.offset_expr);
+  auto dimsOf = [](link::Value &value) {
+    return value.dims ? MutableArrayRef<link::Dim>(*value.dims) : MutableArrayRef<link::Dim>();
+  };
   for (link::Value &value : tables.inputs)
-    for (link::Dim &dim : *value.dims)
+    for (link::Dim &dim : dimsOf(value))
       dim.boundExpr = exprs.indexOf(dim.boundExpr);
   for (link::Value &value : tables.outputs)
-    for (link::Dim &dim : *value.dims) {
+    for (link::Dim &dim : dimsOf(value)) {
       dim.expr = exprs.indexOf(dim.expr);
       dim.boundExpr = exprs.indexOf(dim.boundExpr);
     }

@@ -74,6 +74,7 @@ private:
   void addStorage(dispatch::StorageOp op);
   void addBuffer(dispatch::BufferOp op);
   void addLaunch(dispatch::LaunchOp op);
+  void addCall(dispatch::CallOp op);
   void addCheck(CheckOp op);
   void addBranch(dispatch::BranchOp op);
   void addRepeat(dispatch::RepeatOp op);

@@ -47,6 +47,7 @@ std::optional<lumen_abi_dtype> lumen::dtypeOf(Type type) {
       .Case<Float8E5M2FNUZType>([](auto) { return LUMEN_ABI_F8E5M2FNUZ; })
       .Case<Float8E8M0FNUType>([](auto) { return LUMEN_ABI_F8E8M0; })
       .Case<Float4E2M1FNType>([](auto) { return LUMEN_ABI_F4E2M1; })
+      .Case<StringType>([](auto) { return LUMEN_ABI_STRING; })
       .Case<ComplexType>([](ComplexType type) -> DType {
         if (type.getElementType().isF32())
           return LUMEN_ABI_C64;
@@ -56,19 +57,31 @@ std::optional<lumen_abi_dtype> lumen::dtypeOf(Type type) {
 }
 
 /// `role`: "input" or "output", with its number the name of a value that has none.
-static FailureOr<link::Value> describeValue(func::FuncOp main, RankedTensorType type,
-                                            DictionaryAttr attrs, StringRef role, unsigned i) {
+static FailureOr<link::Value> describeValue(func::FuncOp main, Type type, DictionaryAttr attrs,
+                                            StringRef role, unsigned i) {
   link::Value value;
+  if (auto optional = dyn_cast<OptionalType>(type)) {
+    value.kind = LUMEN_ABI_OPTIONAL;
+    type = optional.getElementType();
+  }
+  if (auto sequence = dyn_cast<SeqType>(type)) {
+    if (value.kind != LUMEN_ABI_OPTIONAL)
+      value.kind = LUMEN_ABI_SEQUENCE;
+    type = sequence.getElementType();
+  }
+  Type element = getElementTypeOrSelf(type);
   auto name = attrs ? attrs.getAs<StringAttr>("onnx.name") : nullptr;
   value.name = name ? name.str() : (role + Twine(i)).str();
-  std::optional<lumen_abi_dtype> dtype = dtypeOf(type.getElementType());
+  std::optional<lumen_abi_dtype> dtype = dtypeOf(element);
   if (!dtype)
-    return main.emitError() << role << " '" << value.name << "' has element type "
-                            << type.getElementType()
+    return main.emitError() << role << " '" << value.name << "' has element type " << element
                             << ", expected one that compiled models can pass";
   value.dtype = *dtype;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor) // items of any rank
+    return value;
   value.dims.emplace();
-  for (int64_t extent : type.getShape())
+  for (int64_t extent : tensor.getShape())
     if (ShapedType::isDynamic(extent))
       value.dims->push_back({});
     else
@@ -136,8 +149,7 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
   auto describeAll = [&](StringRef role, std::vector<link::Value> &values, auto types,
                          auto attrsOf) {
     for (auto [i, type] : llvm::enumerate(types)) {
-      FailureOr<link::Value> value =
-          describeValue(main, cast<RankedTensorType>(type), attrsOf(i), role, i);
+      FailureOr<link::Value> value = describeValue(main, type, attrsOf(i), role, i);
       ok &= succeeded(value);
       values.push_back(succeeded(value) ? std::move(*value) : link::Value());
     }

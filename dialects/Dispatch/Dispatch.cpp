@@ -38,6 +38,8 @@ void DispatchDialect::initialize() {
 }
 
 int64_t dispatch::elementBytes(Type type) {
+  if (isa<StringType>(type)) // an object holds them
+    return 0;
   if (auto complex = dyn_cast<ComplexType>(type))
     return 2 * elementBytes(complex.getElementType());
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);

@@ -206,6 +206,22 @@ def BindOp : DispatchOp<"bind"> {
   let assemblyFormat = "$name `=` $value attr-dict `:` $type";
 }
 
+def CallOp : DispatchOp<"call", [AttrSizedOperandSegments]> {
+  let summary = "calls an operation of the runtime";
+  let description = [{
+    See `lumen.call`. `inputs` and `outs` are the buffers of what `types` lists: first
+    the inputs. With `has_extents` the second output holds the extents of the first.
+
+    Example: `dispatch.call "sequence_length"(%s) outs(%n) types [!lumen.seq<tensor<4xf32>>, tensor<i64>]`
+  }];
+  let arguments = (ins StrAttr:$callee, Variadic<BufferType>:$inputs, Variadic<BufferType>:$outs,
+                       TypeArrayAttr:$types, OptionalAttr<ArrayAttr>:$data, UnitAttr:$has_extents);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` `outs` `(` $outs `)` ($data^)? (`has_extents` $has_extents^)?
+    `types` $types attr-dict
+  }];
+}
+
 def AllocOp : DispatchOp<"alloc"> {
   let summary = "takes memory for a storage of the heap, or for an output without a bound";
   let description = [{ Example: `dispatch.alloc %rows` }];

@@ -3,6 +3,7 @@
 #include "dialects/Lumen/Lumen.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -13,6 +14,9 @@ using namespace lumen;
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Lumen/LumenAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Lumen/LumenTypes.cpp.inc"
 
 //===----------------------------------------------------------------------===//
 // Sizes in the textual form: 4, "seq - 1", and lists of them
@@ -71,6 +75,7 @@ void lumen::printSizes(OpAsmPrinter &printer, Operation *op, DimsAttr attr) {
 void LumenDialect::initialize() {
   blobs = std::make_shared<BlobTable>();
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Lumen/LumenOps.cpp.inc"
@@ -82,6 +87,72 @@ void LumenDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "dialects/Lumen/LumenAttrs.cpp.inc"
       >();
+}
+
+void LumenDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Lumen/LumenTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Values that are no tensors of numbers
+//===----------------------------------------------------------------------===//
+
+bool lumen::isObject(Type type) {
+  if (auto tensor = dyn_cast<TensorType>(type))
+    return isa<StringType>(tensor.getElementType());
+  return isa<SeqType, OptionalType>(type);
+}
+
+/// The same of what a sequence or an optional holds. A type that is no tensor stands for
+/// no items, and none for any.
+static Type joinItems(Type a, Type b) {
+  if (a == b || !a || !b)
+    return a == b ? a : Type();
+  if (isa<NoneType>(a) || isa<NoneType>(b))
+    return isa<NoneType>(a) ? b : a;
+  if (isa<SeqType>(a) || isa<SeqType>(b))
+    return joinObjects(a, b);
+  auto lhs = dyn_cast<TensorType>(a), rhs = dyn_cast<TensorType>(b);
+  if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b))
+    return {};
+  if (!lhs || !rhs)
+    return lhs ? a : b;
+  if (!lhs.hasRank() || !rhs.hasRank() || lhs.getRank() != rhs.getRank())
+    return UnrankedTensorType::get(lhs.getElementType());
+  SmallVector<int64_t> shape;
+  for (auto [x, y] : llvm::zip(lhs.getShape(), rhs.getShape()))
+    shape.push_back(x == y ? x : ShapedType::kDynamic);
+  return RankedTensorType::get(shape, lhs.getElementType());
+}
+
+Type lumen::joinObjects(Type a, Type b) {
+  if (auto lhs = dyn_cast<SeqType>(a), rhs = dyn_cast<SeqType>(b); lhs && rhs) {
+    Type items = joinItems(lhs.getElementType(), rhs.getElementType());
+    return items ? SeqType::get(a.getContext(), items) : Type();
+  }
+  if (auto lhs = dyn_cast<OptionalType>(a), rhs = dyn_cast<OptionalType>(b); lhs && rhs) {
+    Type inside = joinItems(lhs.getElementType(), rhs.getElementType());
+    return inside ? OptionalType::get(a.getContext(), inside) : Type();
+  }
+  return {};
+}
+
+SmallVector<StringRef> CallOp::getDefinedSymbols() {
+  SmallVector<StringRef> names;
+  if (getSymbols())
+    for (StringRef name : getSymbols()->getAsValueRange<StringAttr>())
+      if (!name.empty())
+        names.push_back(name);
+  return names;
+}
+
+/// One that defines symbols stays as long as a type may name them.
+void CallOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!getDefinedSymbols().empty())
+    effects.emplace_back(MemoryEffects::Write::get());
 }
 
 const FamilyTraits &lumen::traitsOf(Family family) {

@@ -67,7 +67,18 @@ const FamilyTraits &traitsOf(Family family);
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Lumen/LumenAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Lumen/LumenTypes.h.inc"
+
 namespace lumen {
+
+/// Whether a value of this type is an object of the runtime, not elements in memory:
+/// a sequence, an optional, or a tensor of strings.
+bool isObject(mlir::Type type);
+
+/// What is true of values of both types: sizes that differ are unknown. Null where
+/// they are of different kinds or elements.
+mlir::Type joinObjects(mlir::Type a, mlir::Type b);
 
 /// A size as `custom<Size>` of an assembly format: 4, "seq - 1".
 mlir::ParseResult parseSize(mlir::OpAsmParser &parser, mlir::StringAttr &attr);

@@ -22,6 +22,7 @@ def LumenDialect : Dialect {
     are equal types.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let dependentDialects = [];
   let extraClassDeclaration = [{
@@ -30,6 +31,7 @@ def LumenDialect : Dialect {
   private:
     std::shared_ptr<BlobTable> blobs;
     void registerAttributes();
+    void registerTypes();
   public:
   }];
 }

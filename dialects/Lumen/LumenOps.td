@@ -4,6 +4,7 @@
 
 include "dialects/Lumen/LumenBase.td"
 include "dialects/Lumen/LumenInterfaces.td"
+include "dialects/Lumen/LumenTypes.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -560,6 +561,41 @@ def YieldOp : LumenOp<"yield", "Control", [Terminator, ReturnLike]> {
   let builders = [OpBuilder<(ins), [{
     build($_builder, $_state, ::mlir::ValueRange{}, ::lumen::DimsAttr::get($_builder.getContext(), {}));
   }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Values that are no tensors of numbers
+//===----------------------------------------------------------------------===//
+
+def CallOp : LumenOp<"call", "Control", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>],
+                     /*isPure=*/false> {
+  let summary = "an operation on strings, sequences and optionals that the runtime brings";
+  let description = [{
+    The runtime's function `lumen_call_<callee>`; lumen_calls.h says what each takes, and
+    in which order `data` has its attributes: integers, floats, strings and lists.
+
+    With `symbols` the extents of the first result are known after the call: the second
+    result holds them, and each symbol that is not empty gets the one of its dimension,
+    so that types name it from this operation on.
+
+    Example:
+    ```mlir
+    %item, %extents = lumen.call "sequence_at"(%s, %i) symbols ["n", ""]
+        : (!lumen.seq<tensor<?x4xf32>>, tensor<i64>) -> (tensor<?x4xf32, #lumen.dims<["n", "4"]>>, tensor<2xi64>)
+    ```
+  }];
+  let arguments = (ins StrAttr:$callee, Variadic<AnyType>:$args, OptionalAttr<ArrayAttr>:$data,
+                       OptionalAttr<StrArrayAttr>:$symbols);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    $callee `(` $args `)` ($data^)? (`symbols` $symbols^)? attr-dict
+    `:` functional-type($args, $results)
+  }];
+  let hasVerifier = 1;
+  let extra = [{
+    /// The names of the symbols that it defines.
+    ::llvm::SmallVector<::llvm::StringRef> getDefinedSymbols();
+  }];
 }
 
 include "dialects/Lumen/LumenLoops.td"

@@ -49,6 +49,8 @@ SmallVector<StringRef> lumen::symbolsDefinedBy(Operation *op) {
   SmallVector<StringRef> names;
   if (auto symbol = dyn_cast<SymbolOp>(op))
     names.push_back(symbol.getName());
+  if (auto call = dyn_cast<CallOp>(op))
+    return call.getDefinedSymbols();
   ArrayAttr symbols;
   if (auto branch = dyn_cast<IfOp>(op)) {
     symbols = branch.getSymbols();

@@ -66,8 +66,8 @@ static LogicalResult expectEntries(Operation *op, StringRef name, ArrayRef<int64
 
 static LogicalResult expectEntries(Operation *op, StringRef name, DimsAttr list, int64_t count) {
   if (int64_t(list.getDims().size()) != count)
-    return op->emitOpError("has ") << list.getDims().size() << " entries in '" << name
-                                   << "', expected " << count;
+    return op->emitOpError("has ")
+           << list.getDims().size() << " entries in '" << name << "', expected " << count;
   for (const SymExpr &size : toSizes(list))
     if (!size.isValid())
       return op->emitOpError("has an entry in '") << name << "' that is no size expression";
@@ -150,7 +150,8 @@ LogicalResult BroadcastOp::verify() {
     if (from.getDimSize(i) != 1 && !agree(from.getDimSize(i), to.getDimSize(dim)))
       return emitOpError("repeats dimension ")
              << i << " of size " << shapeText(ArrayRef<int64_t>(from.getDimSize(i))) << " to "
-             << shapeText(ArrayRef<int64_t>(to.getDimSize(dim))) << "; only a size of 1 is repeated";
+             << shapeText(ArrayRef<int64_t>(to.getDimSize(dim)))
+             << "; only a size of 1 is repeated";
   }
   return expectResult(*this, to.getShape(), from.getElementType());
 }
@@ -206,7 +207,8 @@ LogicalResult ContractOp::verify() {
   int64_t columns = rhs.getDimSize(rhsRank - (getTransposeRhs() ? 2 : 1));
   if (!agree(depth, rhsDepth))
     return emitOpError("has inner dimensions ")
-           << shapeText(ArrayRef<int64_t>(depth)) << " and " << shapeText(ArrayRef<int64_t>(rhsDepth)) << ", expected equal ones";
+           << shapeText(ArrayRef<int64_t>(depth)) << " and "
+           << shapeText(ArrayRef<int64_t>(rhsDepth)) << ", expected equal ones";
   if (rhsRank > 2) {
     bool fits = rhsRank == rank;
     for (int64_t i = 0; fits && i < rank - 2; ++i)
@@ -471,8 +473,8 @@ LogicalResult SizesOp::verify() {
     return emitOpError("has a result of element type ")
            << type.getElementType() << ", expected an integer type";
   if (type.getRank() > 1 || !type.hasStaticShape())
-    return emitOpError("has a result of shape ") << shapeText(type.getShape())
-                                                 << ", expected at most one static dimension";
+    return emitOpError("has a result of shape ")
+           << shapeText(type.getShape()) << ", expected at most one static dimension";
   return expectEntries(*this, "sizes", getSizes(), type.getNumElements());
 }
 
@@ -505,8 +507,7 @@ LogicalResult lumen::CastOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks the terminator of a region of control flow.
-static LogicalResult expectYield(Operation *op, Region &region, size_t numValues,
-                                 size_t numSizes) {
+static LogicalResult expectYield(Operation *op, Region &region, size_t numValues, size_t numSizes) {
   auto yield = cast<lumen::YieldOp>(region.front().getTerminator());
   if (yield.getValues().size() != numValues)
     return op->emitOpError("has a region that yields ")
@@ -538,4 +539,21 @@ LogicalResult LoopOp::verify() {
   if (getTrips() && failed(expectSize(*this, "trips", *getTrips())))
     return failure();
   return expectYield(*this, getBody(), getNumResults() + getConditional(), getSymbols().size());
+}
+
+LogicalResult CallOp::verify() {
+  if (!getSymbols())
+    return success();
+  auto first = getNumResults() > 1 ? dyn_cast<RankedTensorType>(getResult(0).getType()) : nullptr;
+  auto extents = first ? dyn_cast<RankedTensorType>(getResult(1).getType()) : nullptr;
+  if (!first || !extents || extents.getRank() != 1 || !extents.getElementType().isInteger(64) ||
+      extents.getDimSize(0) != first.getRank())
+    return emitOpError("defines symbols, but its results are no tensor and the i64 of its extents");
+  if (int64_t(getSymbols()->size()) != first.getRank())
+    return emitOpError("has ") << getSymbols()->size() << " symbols, expected " << first.getRank();
+  for (auto [name, size] : llvm::zip(getSymbols()->getAsValueRange<StringAttr>(), sizesOf(first)))
+    if (!name.empty() && size.isValid() && size.asConstant())
+      return emitOpError("defines '")
+             << name << "' as a dimension of the fixed size " << size.str();
+  return success();
 }

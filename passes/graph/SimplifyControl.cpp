@@ -44,6 +44,9 @@ static std::optional<int64_t> getConstantTrips(LoopOp loop) {
 static Value castTo(OpBuilder &builder, Location loc, Value value, Type type) {
   if (value.getType() == type)
     return value;
+  if (!isa<RankedTensorType>(type))
+    return CallOp::create(builder, loc, type, "identity", value, ArrayAttr(), ArrayAttr())
+        .getResult(0);
   return lumen::CastOp::create(builder, loc, type, value);
 }
 
@@ -101,8 +104,8 @@ void Simplification::replaceSymbols(const Substitution &values) {
     return;
   substitute(func, values);
   Block &block = func.getBody().front();
-  func.setFunctionType(builder.getFunctionType(block.getArgumentTypes(),
-                                               block.getTerminator()->getOperandTypes()));
+  func.setFunctionType(
+      builder.getFunctionType(block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
 }
 
 void Simplification::countUses() {
@@ -118,14 +121,17 @@ void Simplification::countUses() {
     for (Region &region : op->getRegions())
       for (Type type : region.getArgumentTypes())
         collectSymbols(type, names);
+    if (auto call = dyn_cast<CallOp>(op))
+      for (StringRef name : call.getDefinedSymbols())
+        names.erase(name.str());
     // What a loop's symbol becomes is no use of itself.
     auto yield = dyn_cast<lumen::YieldOp>(op);
     auto loop = yield ? dyn_cast<LoopOp>(op->getParentOp()) : LoopOp();
     if (!loop) {
       visitExpressions(op, [&](const SymExpr &expr) { expr.collectSymbols(names); });
     } else {
-      for (auto [symbol, next] : llvm::zip(loop.getSymbols().getAsValueRange<StringAttr>(),
-                                           toSizes(yield.getSizes()))) {
+      for (auto [symbol, next] :
+           llvm::zip(loop.getSymbols().getAsValueRange<StringAttr>(), toSizes(yield.getSizes()))) {
         std::set<std::string> inNext;
         next.collectSymbols(inNext);
         inNext.erase(symbol.str());
@@ -178,9 +184,9 @@ bool Simplification::eraseRepeatedChecks(Block &block, std::set<std::string> kno
     auto check = dyn_cast<CheckOp>(op);
     if (!check)
       continue;
-    std::string text = (Twine(static_cast<int>(check.getKind())) + " " + check.getLhs() + " ? " +
-                        check.getRhs())
-                           .str();
+    std::string text =
+        (Twine(static_cast<int>(check.getKind())) + " " + check.getLhs() + " ? " + check.getRhs())
+            .str();
     if (known.insert(text).second)
       continue;
     check.erase();
@@ -228,9 +234,9 @@ bool Simplification::dropUnused(IfOp op) {
   }
   builder.setInsertionPoint(op);
   auto results = kept(ValueRange(op.getResults()), values);
-  auto smaller = IfOp::create(builder, op.getLoc(), ValueRange(results).getTypes(),
-                              op.getCondition(),
-                              builder.getArrayAttr(kept(op.getSymbols().getValue(), symbols)));
+  auto smaller =
+      IfOp::create(builder, op.getLoc(), ValueRange(results).getTypes(), op.getCondition(),
+                   builder.getArrayAttr(kept(op.getSymbols().getValue(), symbols)));
   smaller.getThenRegion().takeBody(op.getThenRegion());
   smaller.getElseRegion().takeBody(op.getElseRegion());
   for (auto [result, value] : llvm::zip(results, smaller.getResults()))
@@ -435,11 +441,10 @@ bool Simplification::dropUnused(LoopOp op) {
 
   builder.setInsertionPoint(op);
   auto results = kept(ValueRange(op.getResults()), values);
-  auto smaller = LoopOp::create(builder, op.getLoc(), ValueRange(results).getTypes(), inits,
-                                op.getTripsAttr(), op.getInductionAttr(),
-                                builder.getArrayAttr(kept(op.getSymbols().getValue(), symbols)),
-                                toAttr(op.getContext(), initSizes),
-                                conditional ? builder.getUnitAttr() : UnitAttr());
+  auto smaller = LoopOp::create(
+      builder, op.getLoc(), ValueRange(results).getTypes(), inits, op.getTripsAttr(),
+      op.getInductionAttr(), builder.getArrayAttr(kept(op.getSymbols().getValue(), symbols)),
+      toAttr(op.getContext(), initSizes), conditional ? builder.getUnitAttr() : UnitAttr());
   smaller.getBody().takeBody(op.getBody());
   llvm::BitVector erased(carried);
   for (unsigned i = 0; i < carried; ++i)
@@ -482,8 +487,13 @@ bool Simplification::run() {
     SmallVector<Operation *> candidates;
     func.walk([&](Operation *op) {
       auto symbol = dyn_cast<SymbolOp>(op);
+      auto call = dyn_cast<CallOp>(op);
       if (symbol && !isNamed(symbol.getName()))
         symbol.erase();
+      else if (call && call->use_empty() &&
+               llvm::none_of(call.getDefinedSymbols(),
+                             [&](StringRef name) { return isNamed(name); }))
+        call.erase();
       else if (isa<SymbolOp, IfOp, LoopOp>(op))
         candidates.push_back(op);
     });

@@ -19,8 +19,6 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return signalPassFailure();
-    if (failed(expectTensors(main)))
-      return signalPassFailure();
     unsigned copies = 0;
     SizeBounds bounds(main);
     Placement places(main, bounds, [&](OpOperand &operand) {
@@ -49,28 +47,22 @@ struct PlaceViewsPass : lumen::impl::PlaceViewsBase<PlaceViewsPass> {
     });
   }
 
-  /// What is no tensor has no place in memory.
-  static LogicalResult expectTensors(func::FuncOp main) {
-    auto result = main.walk([](Operation *op) {
-      for (Type type : op->getResultTypes())
-        if (!isa<RankedTensorType>(type)) {
-          op->emitError("has a result of type ") << type << ", expected a tensor";
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
-  }
-
   /// A kernel that yields its argument, launched right before the operand's user.
   Value insertCopy(OpOperand &operand, func::FuncOp main, StringRef name) {
     Operation *user = operand.getOwner();
-    auto type = cast<RankedTensorType>(operand.get().getType());
     Location loc = user->getLoc();
     if (Operation *producer = operand.get().getDefiningOp();
         producer && user->hasTrait<OpTrait::IsTerminator>())
       loc = producer->getLoc();
     OpBuilder builder(main);
+    if (isObject(operand.get().getType())) {
+      builder.setInsertionPoint(user);
+      auto call = lumen::CallOp::create(builder, loc, operand.get().getType(), "identity",
+                                        operand.get(), ArrayAttr(), ArrayAttr());
+      operand.set(call.getResult(0));
+      return call.getResult(0);
+    }
+    auto type = cast<RankedTensorType>(operand.get().getType());
     KernelSymbols symbols;
     symbols.add(type);
     symbols.assign();

@@ -76,6 +76,10 @@ bool Placement::place(Value value, MemoryPlace place) {
 }
 
 void Placement::placeAsStorage(Value value) {
+  if (isObject(value.getType())) {
+    place(value, {value, 0, {}, /*fills=*/true});
+    return;
+  }
   place(value, {value, 0, contiguousStrides(sizesOf(value)), /*fills=*/true});
 }
 
@@ -141,6 +145,10 @@ void Placement::placeConcats(Block &block) {
 
 void Placement::placeView(Operation &op) {
   MemoryPlace result = places.find(op.getOperand(0))->second;
+  if (isObject(op.getOperand(0).getType())) { // a cast: nothing else views one
+    place(op.getResult(0), std::move(result));
+    return;
+  }
   Sizes from = sizesOf(op.getOperand(0)), to = sizesOf(op.getResult(0));
   if (auto slice = dyn_cast<SliceOp>(op)) {
     for (auto [offset, step, stride] :
@@ -214,7 +222,8 @@ Value Placement::claim(OpOperand &operand, Block *madeIn, bool ofLoops) {
   const MemoryPlace &place = places.find(operand.get())->second;
   Operation *maker = makerOf(place.storage);
   bool isFresh = maker && maker->getBlock() == madeIn &&
-                 isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && (ofLoops || !isa<LoopOp>(maker));
+                 isa<LaunchOp, lumen::CallOp, ConcatOp, IfOp, LoopOp>(maker) &&
+                 (ofLoops || !isa<LoopOp>(maker));
   // Parts that a loop appends have a storage that grows.
   if (isFresh && isa<LoopOp>(maker) && !isCarried(place.storage))
     isFresh = isScanInPlace(place.storage, bounds);
@@ -268,7 +277,10 @@ void Placement::placeLoop(LoopOp op) {
     Value init = claim(op->getOpOperand(first + i), op->getBlock(), /*ofLoops=*/true);
     placeAsStorage(argument);
     carried.push_back({op, i, argument, init, Value()});
-    place(result, {argument, 0, contiguousStrides(sizesOf(result)), true});
+    MemoryPlace last = places.find(argument)->second;
+    if (!isObject(result.getType()))
+      last.strides = contiguousStrides(sizesOf(result));
+    place(result, std::move(last));
   }
   for (Value result : op.getResults().drop_front(numCarried))
     placeAsStorage(result);
@@ -300,7 +312,8 @@ void Placement::placeReturned(func::ReturnOp op) {
     MemoryPlace place = places.find(operand.get())->second;
     Operation *maker = makerOf(place.storage);
     bool isFresh = maker && maker->getBlock() == op->getBlock() &&
-                   isa<LaunchOp, ConcatOp, IfOp, LoopOp>(maker) && !isCarried(place.storage);
+                   isa<LaunchOp, lumen::CallOp, ConcatOp, IfOp, LoopOp>(maker) &&
+                   !isCarried(place.storage);
     if (isFresh && isa<LoopOp>(maker))
       isFresh = isScanInPlace(place.storage, bounds);
     auto fillsToBound = [&] {

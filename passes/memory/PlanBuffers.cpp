@@ -1,5 +1,6 @@
 //===- PlanBuffers.cpp - give every value a place in memory ---------------===//
 
+#include "dialects/Lumen/SymbolUses.h"
 #include "passes/memory/OffsetPacking.h"
 #include "passes/memory/Passes.h"
 #include "passes/memory/Slots.h"
@@ -53,6 +54,7 @@ private:
 
   void rewriteBlock(Block &from, Block &to);
   void rewriteLaunch(LaunchOp op, OpBuilder &builder);
+  void rewriteCall(lumen::CallOp op, OpBuilder &builder);
   void rewriteSymbol(SymbolOp op, OpBuilder &builder);
   void rewriteIf(lumen::IfOp op, OpBuilder &builder);
   void rewriteLoop(lumen::LoopOp op, OpBuilder &builder);
@@ -125,20 +127,10 @@ void Planner::placeWeights() {
 void Planner::nameSymbols() {
   std::set<std::string> names;
   for (Type type : main.getArgumentTypes())
-    for (const SymExpr &size : sizesOf(cast<RankedTensorType>(type)))
-      size.collectSymbols(names);
+    collectSymbols(type, names);
   for (const std::string &name : names)
     symbolNames.insert(name);
-  main.walk([&](Operation *op) {
-    if (auto symbol = dyn_cast<SymbolOp>(op))
-      symbolNames.insert(symbol.getName());
-    else if (auto branch = dyn_cast<lumen::IfOp>(op))
-      symbolNames.insert_range(branch.getSymbols().getAsValueRange<StringAttr>());
-    else if (auto loop = dyn_cast<lumen::LoopOp>(op)) {
-      symbolNames.insert(loop.getInduction());
-      symbolNames.insert_range(loop.getSymbols().getAsValueRange<StringAttr>());
-    }
-  });
+  main.walk([&](Operation *op) { symbolNames.insert_range(symbolsDefinedBy(op)); });
 }
 
 std::string Planner::freshSymbol(StringRef role) {
@@ -163,8 +155,9 @@ void Planner::planHeap() {
       if (!last || last->isBeforeInBlock(user))
         last = user;
     }
-    // The branches of an `if` bring the memory of its results.
-    if (!storage.getDefiningOp<lumen::IfOp>())
+    // The branches of an `if` bring the memory of its results, and a call takes its own.
+    if (!isa_and_nonnull<lumen::IfOp, lumen::CallOp>(storage.getDefiningOp()) &&
+        !isObject(storage.getType()))
       allocBefore[first].push_back(&slot);
     if (slot.region == MemoryRegion::Heap && !slot.isTaken)
       freeAfter[last].push_back(&slot);
@@ -220,10 +213,11 @@ Value Planner::bufferFor(Value value) {
   const Slot &slot = slots[place.storage];
   Value storage = storageFor(slot);
   bool isPacked = storage == arena;
-  SymExpr bytes = elementBytes(typeOf(value).getElementType());
-  Sizes sizes = sizesOf(value);
+  bool isElements = !isObject(value.getType());
+  SymExpr bytes = isElements ? elementBytes(typeOf(value).getElementType()) : 0;
+  Sizes sizes = isElements ? sizesOf(value) : Sizes();
   SymExpr size(0);
-  if (llvm::none_of(sizes, [](const SymExpr &s) { return s == SymExpr(0); })) {
+  if (isElements && llvm::none_of(sizes, [](const SymExpr &s) { return s == SymExpr(0); })) {
     // From the first element to the last one.
     SymExpr extent(1);
     for (auto [dim, stride] : llvm::zip(sizes, place.strides))
@@ -265,6 +259,33 @@ void Planner::rewriteLaunch(LaunchOp op, OpBuilder &builder) {
   auto outs = llvm::map_to_vector(op.getResults(), [&](Value v) { return bufferFor(v); });
   LaunchOp::create(builder, op.getLoc(), TypeRange{}, op.getKernel(), inputs, outs,
                    op.getAffinity(), op.getSizesAttr());
+}
+
+void Planner::rewriteCall(lumen::CallOp op, OpBuilder &builder) {
+  auto inputs = llvm::map_to_vector(op.getArgs(), [&](Value v) { return bufferFor(v); });
+  auto outs = llvm::map_to_vector(op.getResults(), [&](Value v) { return bufferFor(v); });
+  SmallVector<Type> types(op.getArgs().getTypes());
+  llvm::append_range(types, op.getResultTypes());
+  dispatch::CallOp::create(builder, op.getLoc(), op.getCallee(), inputs, outs,
+                           builder.getTypeArrayAttr(types), op.getDataAttr(),
+                           op.getSymbols().has_value());
+  if (!op.getSymbols())
+    return;
+  Value extents = op.getResult(1);
+  const MemoryPlace &place = places[extents];
+  const Slot &slot = slots[place.storage];
+  auto all = bufferFor(extents).getDefiningOp<BufferOp>();
+  for (auto [i, name] : llvm::enumerate(op.getSymbols()->getAsValueRange<StringAttr>())) {
+    if (name.empty())
+      continue;
+    constexpr int64_t kBytes = 8;
+    OpBuilder buffers = at(slot.block);
+    auto one = BufferOp::create(buffers, op.getLoc(), all.getStorage(),
+                                all.getOffsetBytes() + SymExpr(int64_t(i) * kBytes), kBytes);
+    one.setFirstAttr(all.getFirstAttr());
+    one.setLastAttr(all.getLastAttr());
+    BindOp::create(builder, op.getLoc(), name, one, builder.getI64Type());
+  }
 }
 
 void Planner::rewriteSymbol(SymbolOp op, OpBuilder &builder) {
@@ -352,6 +373,8 @@ void Planner::rewriteBlock(Block &from, Block &to) {
       AllocOp::create(builder, op.getLoc(), storageFor(*slot));
     if (auto launch = dyn_cast<LaunchOp>(op))
       rewriteLaunch(launch, builder);
+    else if (auto call = dyn_cast<lumen::CallOp>(op))
+      rewriteCall(call, builder);
     else if (auto symbol = dyn_cast<SymbolOp>(op))
       rewriteSymbol(symbol, builder);
     else if (auto branch = dyn_cast<lumen::IfOp>(op))
@@ -374,7 +397,8 @@ void Planner::keepSignature() {
     auto dictionary = main.getResultAttrDict(i);
     attrs.push_back(dictionary ? dictionary : builder.getDictionaryAttr({}));
     SmallVector<Attribute> dims;
-    for (const SymExpr &size : sizesOf(cast<RankedTensorType>(type))) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    for (const SymExpr &size : tensor ? sizesOf(tensor) : Sizes()) {
       std::optional<SymExpr> bound = bounds.upper(size);
       dims.push_back(bound ? Attribute(builder.getStringAttr(bound->str()))
                            : builder.getUnitAttr());
@@ -384,7 +408,8 @@ void Planner::keepSignature() {
   main->setAttr("lumen.result_types", builder.getArrayAttr(types));
   main->setAttr("lumen.result_attrs", builder.getArrayAttr(attrs));
   bool isDynamic = llvm::any_of(main.getResultTypes(), [](Type type) {
-    return !cast<RankedTensorType>(type).hasStaticShape();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && !tensor.hasStaticShape();
   });
   if (isDynamic)
     main->setAttr("lumen.result_bounds", builder.getArrayAttr(resultBounds));

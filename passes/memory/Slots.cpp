@@ -10,6 +10,11 @@ using namespace lumen::dispatch;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Bytes that the schedule plans; the runtime's objects bring their own.
+static SymExpr bytesOf(Value value) {
+  return isObject(value.getType()) ? SymExpr(0) : tensorBytes(typeOf(value));
+}
+
 //===----------------------------------------------------------------------===//
 // Time
 //===----------------------------------------------------------------------===//
@@ -18,6 +23,9 @@ void Timeline::number(Block &block) {
   for (Operation &op : block) {
     if (isa<LaunchOp, SymbolOp>(op)) {
       times[&op] = next++;
+    } else if (auto call = dyn_cast<lumen::CallOp>(op)) {
+      times[&op] = next;
+      next += 1 + call.getDefinedSymbols().size(); // each is read from the extents
     } else if (auto branch = dyn_cast<lumen::IfOp>(op)) {
       times[&op] = next;
       next += 2; // the condition is read, and the branch begins
@@ -68,7 +76,7 @@ Slot &Slots::make(Value storage, Block *block, int64_t first, int64_t last) {
   auto [at, isNew] = slots.try_emplace(storage);
   Slot &slot = at->second;
   if (isNew) {
-    slot.bytes = tensorBytes(typeOf(storage));
+    slot.bytes = bytesOf(storage);
     slot.block = block;
     slot.first = first;
     slot.last = last;
@@ -102,6 +110,14 @@ void Slots::collect(Block &block) {
         touch(input, &op);
       for (Value result : launch.getResults())
         touch(result, &op);
+    } else if (auto call = dyn_cast<lumen::CallOp>(op)) {
+      calls.push_back(call);
+      for (Value operand : op.getOperands())
+        touch(operand, &op);
+      for (Value result : op.getResults())
+        touch(result, &op);
+      if (int64_t binds = call.getDefinedSymbols().size())
+        (*this)[call.getResult(1)].last = timeline.timeOf(call) + binds;
     } else if (auto branch = dyn_cast<lumen::IfOp>(op)) {
       collectIf(branch);
     } else if (auto loop = dyn_cast<lumen::LoopOp>(op)) {
@@ -153,7 +169,7 @@ void Slots::markOutputs() {
     Slot &slot = slots.find(places[operand.get()].storage)->second;
     slot.region = MemoryRegion::Output;
     slot.index = operand.getOperandNumber();
-    slot.isOwned = !bounds.upper(tensorBytes(typeOf(operand.get())));
+    slot.isOwned = isObject(operand.get().getType()) || !bounds.upper(bytesOf(operand.get()));
   }
 }
 
@@ -168,7 +184,7 @@ void Slots::chooseRegions() {
     if (slot.region != MemoryRegion::Arena)
       continue;
     std::optional<SymExpr> bound = bounds.upper(slot.bytes);
-    if (bound && !slot.isGrown)
+    if (bound && !slot.isGrown && !isObject(storage.getType()))
       slot.bound = *bound;
     else
       slot.region = MemoryRegion::Heap;
@@ -257,10 +273,10 @@ static bool readsWhereItWrites(KernelOp kernel, unsigned input) {
 
 /// True if nothing reads a storage after `launch`; for the result of a loop's body,
 /// nothing in this trip.
-bool Slots::diesAt(Value storage, LaunchOp launch) {
+bool Slots::diesAt(Value storage, Operation *launch) {
   int64_t time = timeline.timeOf(launch);
   for (const CarriedValue &row : places.getCarried())
-    if (row.current == storage && row.next == places[launch.getResult(0)].storage)
+    if (row.current == storage && row.next == places[launch->getResult(0)].storage)
       return launch->getBlock() == storage.getParentBlock() && lastInBody.lookup(storage) == time;
   return (*this)[storage].last == time;
 }
@@ -301,7 +317,28 @@ bool Slots::mayReuse(LaunchOp launch, unsigned input) {
   return true;
 }
 
+/// A call that changes a sequence may do it in place where nobody reads it afterwards,
+/// so that its cost does not grow with the sequence.
+bool Slots::mayChange(lumen::CallOp call) {
+  if (call.getCallee() != "sequence_insert" && call.getCallee() != "sequence_erase")
+    return false;
+  Value from = places[call.getArgs()[0]].storage, to = call.getResult(0);
+  const Slot &source = (*this)[from], &target = slots.find(to)->second;
+  bool isOnlyReader = llvm::count_if(call.getArgs(), [&](Value argument) {
+                        return &(*this)[places[argument].storage] == &source;
+                      }) == 1;
+  bool isCarriedOn = llvm::any_of(places.getCarried(), [&](const CarriedValue &row) {
+    return row.current == from && row.next == to;
+  });
+  return isOnlyReader && places[to].storage == to && !target.reuses &&
+         source.region == MemoryRegion::Heap && target.region == MemoryRegion::Heap &&
+         (isCarriedOn || source.block == target.block) && diesAt(from, call);
+}
+
 void Slots::reuseInPlace() {
+  for (lumen::CallOp call : calls)
+    if (mayChange(call))
+      join(call.getResult(0), places[call.getArgs()[0]].storage);
   for (LaunchOp launch : launches) {
     if (launch.getNumResults() != 1)
       continue;

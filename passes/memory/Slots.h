@@ -73,7 +73,8 @@ private:
   void join(mlir::Value storage, mlir::Value owner);
   void reuseInPlace();
   bool mayReuse(dispatch::LaunchOp launch, unsigned input);
-  bool diesAt(mlir::Value storage, dispatch::LaunchOp launch);
+  bool mayChange(CallOp call);
+  bool diesAt(mlir::Value storage, mlir::Operation *launch);
   void alignSwapped();
 
   mlir::func::FuncOp main;
@@ -82,6 +83,7 @@ private:
   const Placement &places;
   Timeline timeline;
   llvm::SmallVector<dispatch::LaunchOp> launches;
+  llvm::SmallVector<CallOp> calls;
   Map slots;
   /// When a loop's body reads a carried value for the last time in a trip.
   llvm::DenseMap<mlir::Value, int64_t> lastInBody;

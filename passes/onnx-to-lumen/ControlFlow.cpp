@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - If, Loop and Scan --------------------------------===//
+//===- ControlFlow.cpp - If, Loop, Scan and SequenceMap -------------------===//
 //
 // A body is converted as it stands, with the values around it visible. What its
 // results look like is known only afterwards: sizes that differ between branches,
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Values.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -34,7 +34,8 @@ static FailureOr<Value> scalarOf(Node &node, Value value, StringRef what) {
   if (type.getRank() == 0)
     return value;
   SmallVector<int64_t> ones(type.getRank(), 1);
-  value = node.emit.create<lumen::CastOp>(RankedTensorType::get(ones, type.getElementType()), value);
+  value =
+      node.emit.create<lumen::CastOp>(RankedTensorType::get(ones, type.getElementType()), value);
   return node.emit.create<ReshapeOp>(RankedTensorType::get({}, type.getElementType()), value);
 }
 
@@ -60,6 +61,9 @@ static std::set<std::string> symbolsDefinedIn(Region &region) {
   region.walk([&](Operation *op) {
     if (auto symbol = dyn_cast<SymbolOp>(op)) {
       names.insert(symbol.getName().str());
+    } else if (auto call = dyn_cast<CallOp>(op)) {
+      for (StringRef name : call.getDefinedSymbols())
+        names.insert(name.str());
     } else if (auto branch = dyn_cast<IfOp>(op)) {
       addAll(branch.getSymbols());
     } else if (auto loop = dyn_cast<LoopOp>(op)) {
@@ -82,6 +86,12 @@ static FailureOr<RankedTensorType> tensorLeaving(Node &node, Value value, unsign
     return type;
   return node.error() << "output " << index << " of a body has type " << value.getType()
                       << ", expected a tensor";
+}
+
+/// The sizes of a tensor; none of what is none.
+static Sizes knownSizesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? sizesOf(type) : Sizes();
 }
 
 static void endRegion(Node &node, Block *block, ValueRange values, ArrayRef<SymExpr> sizes) {
@@ -191,6 +201,8 @@ static LogicalResult checkJoin(Node &node, Branch &first, Branch &second) {
     return node.error() << "branches give " << first.results.size() << " and "
                         << second.results.size() << " outputs, expected the same";
   for (auto [i, a, b] : llvm::enumerate(first.results, second.results)) {
+    if (joinObjects(a.getType(), b.getType()))
+      continue;
     FailureOr<RankedTensorType> typeA = tensorLeaving(node, a, i),
                                 typeB = tensorLeaving(node, b, i);
     if (failed(typeA) || failed(typeB))
@@ -210,6 +222,10 @@ static SmallVector<Value> makeIf(Node &node, Value condition, Branch &first, Bra
   Join join(node, first, second);
   SmallVector<Type> types;
   for (auto [a, b] : llvm::zip(first.results, second.results)) {
+    if (Type object = joinObjects(a.getType(), b.getType())) {
+      types.push_back(object);
+      continue;
+    }
     Sizes sizes;
     for (auto [sizeA, sizeB] : llvm::zip(sizesOf(a), sizesOf(b)))
       sizes.push_back(join.size(sizeA, sizeB));
@@ -324,36 +340,34 @@ namespace {
 /// conversion that refutes it gives sizes symbols of their own, until one holds.
 class LoopBuilder {
 public:
-  LoopBuilder(Node &node, Region &body, ValueRange inits, bool yieldsCondition)
-      : node(node), body(body), inits(inits), yieldsCondition(yieldsCondition),
+  LoopBuilder(Node &node, ValueRange inits, bool yieldsCondition)
+      : node(node), inits(inits), yieldsCondition(yieldsCondition),
         induction(node.freshSymbol("trip")) {}
 
   SymExpr trip() const { return SymExpr::symbol(induction); }
 
-  /// Makes the body's arguments before the carried values, and those behind them.
-  using MakeArguments = llvm::function_ref<FailureOr<SmallVector<Value>>()>;
-
-  /// Converts the body.
-  LogicalResult convert(MakeArguments leading, MakeArguments trailing);
+  /// Converts the body, given the carried values; gives its outputs.
+  using ConvertBody = llvm::function_ref<FailureOr<SmallVector<Value>>(ValueRange)>;
+  LogicalResult convert(ConvertBody body);
 
   /// Finishes the loop: `trips` is its limit, `condition` what the first trip needs;
   /// either may be absent. Results: carried values, then stacked outputs.
   FailureOr<SmallVector<Value>> finish(std::optional<SymExpr> trips, Value condition);
 
 private:
-  LogicalResult tryConvert(MakeArguments leading, MakeArguments trailing);
+  LogicalResult tryConvert(ConvertBody body);
   LogicalResult checkCarried();
   /// Gives sizes that change symbols; true if there were any.
   bool generalize(bool all);
   ValueRange carriedResults() { return ValueRange(results).slice(yieldsCondition, inits.size()); }
 
   Node &node;
-  Region &body;
   SmallVector<Value> inits;
   bool yieldsCondition;
   std::string induction;
   /// Per carried value and dimension, the size in the body.
   SmallVector<Sizes> carried;
+  SmallVector<Type> types; ///< of carried values that are no tensors, likewise
   SmallVector<std::string> symbols;
   Sizes initSizes; ///< of the symbols
   std::unique_ptr<Region> region;
@@ -362,9 +376,11 @@ private:
 
 } // namespace
 
-LogicalResult LoopBuilder::convert(MakeArguments leading, MakeArguments trailing) {
-  for (Value init : inits)
-    carried.push_back(sizesOf(init));
+LogicalResult LoopBuilder::convert(ConvertBody body) {
+  for (Value init : inits) {
+    carried.push_back(knownSizesOf(init));
+    types.push_back(init.getType());
+  }
   // A size turns into a symbol once, so the rounds end.
   bool isGeneral = false;
   Attempt::Messages messages;
@@ -373,7 +389,7 @@ LogicalResult LoopBuilder::convert(MakeArguments leading, MakeArguments trailing
     {
       // An assumption that does not hold can look like a mistake of the model.
       Attempt attempt(node, messages);
-      converted = tryConvert(leading, trailing);
+      converted = tryConvert(body);
     }
     if (succeeded(converted)) {
       if (generalize(/*all=*/false))
@@ -390,23 +406,17 @@ LogicalResult LoopBuilder::convert(MakeArguments leading, MakeArguments trailing
   }
 }
 
-LogicalResult LoopBuilder::tryConvert(MakeArguments leading, MakeArguments trailing) {
+LogicalResult LoopBuilder::tryConvert(ConvertBody body) {
   results.clear();
   region = std::make_unique<Region>();
   Block *block = &region->emplaceBlock();
-  for (auto [init, sizes] : llvm::zip(inits, carried))
-    block->addArgument(tensorTypeOf(sizes, getElementTypeOrSelf(init.getType())), node.getLoc());
+  for (auto [type, sizes] : llvm::zip(types, carried))
+    block->addArgument(
+        isa<RankedTensorType>(type) ? Type(tensorTypeOf(sizes, getElementTypeOrSelf(type))) : type,
+        node.getLoc());
   OpBuilder::InsertionGuard guard(node.emit.builder);
   node.emit.builder.setInsertionPointToEnd(block);
-  FailureOr<SmallVector<Value>> arguments = leading();
-  if (failed(arguments))
-    return failure();
-  llvm::append_range(*arguments, block->getArguments());
-  FailureOr<SmallVector<Value>> behind = trailing();
-  if (failed(behind))
-    return failure();
-  llvm::append_range(*arguments, *behind);
-  FailureOr<SmallVector<Value>> converted = node.convertBody(body, *arguments);
+  FailureOr<SmallVector<Value>> converted = body(block->getArguments());
   if (failed(converted))
     return failure();
   results = std::move(*converted);
@@ -423,10 +433,21 @@ LogicalResult LoopBuilder::checkCarried() {
       return failure();
     results[0] = *condition;
   }
-  for (auto [i, value] : llvm::enumerate(results))
-    if (failed(tensorLeaving(node, value, i)))
+  size_t numCarried = yieldsCondition + inits.size();
+  for (auto [i, value] : llvm::enumerate(results)) {
+    if (i >= numCarried && isObject(value.getType()))
+      return node.error() << "output " << i << " of the body is of type " << value.getType()
+                          << ", which cannot be stacked";
+    if (!isObject(value.getType()) && failed(tensorLeaving(node, value, i)))
       return failure();
+  }
   for (auto [i, init, value] : llvm::enumerate(inits, carriedResults())) {
+    bool isTensor = isa<RankedTensorType>(init.getType());
+    if (!isTensor && joinObjects(types[i], value.getType()))
+      continue;
+    if (!isTensor || !isa<RankedTensorType>(value.getType()))
+      return node.error() << "carried value " << i << " begins as " << typeText(init.getType())
+                          << " and becomes " << typeText(value.getType());
     auto before = cast<RankedTensorType>(init.getType());
     auto after = cast<RankedTensorType>(value.getType());
     if (before.getElementType() != after.getElementType() || before.getRank() != after.getRank())
@@ -448,7 +469,12 @@ bool LoopBuilder::generalize(bool all) {
   std::map<std::pair<std::string, std::string>, std::string> shared;
   bool isChanged = false;
   for (auto [i, sizes] : llvm::enumerate(carried)) {
-    Sizes after = all ? sizes : sizesOf(carriedResults()[i]);
+    if (!all && !isa<RankedTensorType>(types[i])) {
+      Type joined = joinObjects(types[i], carriedResults()[i].getType());
+      isChanged |= joined != types[i];
+      types[i] = joined;
+    }
+    Sizes after = all ? sizes : knownSizesOf(carriedResults()[i]);
     for (auto [dim, size] : llvm::enumerate(sizes)) {
       bool isOwn = usesAny(size, own);
       if (isOwn || (!all && size == after[dim] && !usesAny(after[dim], inner)))
@@ -470,7 +496,7 @@ bool LoopBuilder::generalize(bool all) {
   // Where one symbol stands for two sizes, they must go on as equals.
   std::map<std::string, SymExpr> next;
   for (auto [i, sizes] : llvm::enumerate(carried))
-    for (auto [size, after] : llvm::zip(sizes, sizesOf(carriedResults()[i]))) {
+    for (auto [size, after] : llvm::zip(sizes, knownSizesOf(carriedResults()[i]))) {
       if (!usesAny(size, own))
         continue;
       auto [it, isFirst] = next.try_emplace(size.str(), after);
@@ -502,7 +528,7 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
 
   Sizes nextSizes(symbols.size());
   for (auto [i, sizes] : llvm::enumerate(carried))
-    for (auto [size, after] : llvm::zip(sizes, sizesOf(carriedResults()[i])))
+    for (auto [size, after] : llvm::zip(sizes, knownSizesOf(carriedResults()[i])))
       if (auto found = llvm::find(symbols, size.str()); found != symbols.end())
         nextSizes[found - symbols.begin()] = after;
 
@@ -536,10 +562,9 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
     }
     if (!trips) {
       builder.setInsertionPointToStart(block);
-      CheckOp::create(
-          builder, node.getLoc(), CheckKind::LessEqual, textOf(node, trip()),
-          textOf(node, std::numeric_limits<int32_t>::max() - 1),
-          builder.getStringAttr("the number of trips of a loop without limit"));
+      CheckOp::create(builder, node.getLoc(), CheckKind::LessEqual, textOf(node, trip()),
+                      textOf(node, std::numeric_limits<int32_t>::max() - 1),
+                      builder.getStringAttr("the number of trips of a loop without limit"));
     }
   }
 
@@ -619,18 +644,20 @@ static LogicalResult convertLoop(Node &node) {
       trips = std::optional<SymExpr>(SymExpr(0));
   }
 
-  LoopBuilder loop(node, *body, inits, /*yieldsCondition=*/true);
-  auto leading = [&]() -> FailureOr<SmallVector<Value>> {
+  LoopBuilder loop(node, inits, /*yieldsCondition=*/true);
+  auto convertTrip = [&](ValueRange carried) {
     OpBuilder &builder = node.emit.builder;
     Value trip = node.emit.create<SizesOp>(RankedTensorType::get({}, builder.getI64Type()),
                                            toAttr(builder.getContext(), {loop.trip()}));
     // A trip is made only where the condition holds.
     Value holds = node.emit.constant(
         DenseElementsAttr::get(RankedTensorType::get({}, builder.getI1Type()), true));
-    return SmallVector<Value>{asDeclared(node, trip, body->getArgument(0)),
-                              asDeclared(node, holds, body->getArgument(1))};
+    SmallVector<Value> arguments = {asDeclared(node, trip, body->getArgument(0)),
+                                    asDeclared(node, holds, body->getArgument(1))};
+    llvm::append_range(arguments, carried);
+    return node.convertBody(*body, arguments);
   };
-  if (failed(loop.convert(leading, [] { return SmallVector<Value>(); })))
+  if (failed(loop.convert(convertTrip)))
     return failure();
   FailureOr<SmallVector<Value>> results = loop.finish(*trips, condition);
   return failed(results) ? failure() : node.yield(*results);
@@ -740,15 +767,15 @@ static LogicalResult convertScan(Node &node) {
     }
   }
 
-  LoopBuilder loop(node, *body, node.getInputs().take_front(numStates), /*yieldsCondition=*/false);
-  auto trailing = [&]() -> FailureOr<SmallVector<Value>> {
-    SmallVector<Value> elements;
+  LoopBuilder loop(node, node.getInputs().take_front(numStates), /*yieldsCondition=*/false);
+  auto convertTrip = [&](ValueRange carried) {
+    SmallVector<Value> arguments(carried);
     for (auto [value, axis, direction] : llvm::zip(scanned, *axes, *directions))
-      elements.push_back(
+      arguments.push_back(
           pick(node, value, axis, direction ? trips - 1 - loop.trip() : loop.trip()));
-    return elements;
+    return node.convertBody(*body, arguments);
   };
-  if (failed(loop.convert([] { return SmallVector<Value>(); }, trailing)))
+  if (failed(loop.convert(convertTrip)))
     return failure();
   FailureOr<SmallVector<Value>> results = loop.finish(trips, Value());
   if (failed(results))
@@ -767,12 +794,74 @@ static LogicalResult convertScan(Node &node) {
   return node.yield(*results);
 }
 
+//===----------------------------------------------------------------------===//
+// SequenceMap
+//===----------------------------------------------------------------------===//
+
+/// A loop over the first sequence that carries the sequences of its outputs.
+static LogicalResult convertSequenceMap(Node &node) {
+  Region *body = node.body("body");
+  if (!body)
+    return node.error() << "attribute 'body' is missing";
+  if (body->getNumArguments() != node.getNumInputs())
+    return node.error() << "body takes " << body->getNumArguments() << " inputs, expected "
+                        << node.getNumInputs();
+  Value first = node.input(0);
+  if (!isa<SeqType>(first.getType()))
+    return node.error() << "input 0 is of type " << first.getType() << ", expected a sequence";
+  SymExpr trips = node.bind(sequenceLength(node.emit, first));
+  for (Value other : node.getInputs().drop_front())
+    if (isa<SeqType>(other.getType()))
+      node.emit.check(CheckKind::Equal, node.bind(sequenceLength(node.emit, other)), trips,
+                      "items of two sequences");
+
+  MLIRContext *context = node.getContext();
+  Type empty = SeqType::get(context, NoneType::get(context));
+  SmallVector<Value> inits;
+  for (unsigned i = 0; i < node.getNumOutputs(); ++i)
+    inits.push_back(node.emit.call("sequence_construct", {}, empty));
+  LoopBuilder loop(node, inits, /*yieldsCondition=*/false);
+  auto convertTrip = [&](ValueRange carried) -> FailureOr<SmallVector<Value>> {
+    Value trip = node.emit.create<SizesOp>(
+        RankedTensorType::get({}, node.emit.builder.getI64Type()), toAttr(context, {loop.trip()}));
+    SmallVector<Value> arguments;
+    for (Value input : node.getInputs()) {
+      FailureOr<Value> item = input;
+      if (isa<SeqType>(input.getType()))
+        item = itemAt(node, input, trip);
+      if (failed(item))
+        return failure();
+      arguments.push_back(*item);
+    }
+    FailureOr<SmallVector<Value>> items = node.convertBody(*body, arguments);
+    if (failed(items))
+      return failure();
+    if (items->size() != carried.size())
+      return node.error() << "body gives " << items->size() << " outputs, expected "
+                          << carried.size();
+    SmallVector<Value> sequences;
+    for (auto [sequence, item] : llvm::zip(carried, *items)) {
+      FailureOr<Value> longer = insertItem(node, sequence, item);
+      if (failed(longer))
+        return failure();
+      sequences.push_back(*longer);
+    }
+    return sequences;
+  };
+  if (failed(loop.convert(convertTrip)))
+    return failure();
+  FailureOr<SmallVector<Value>> results = loop.finish(trips, Value());
+  return failed(results) ? failure() : node.yield(*results);
+}
+
 ArrayRef<OperatorRow> lumen::controlFlowRows() {
   constexpr unsigned kVariadic = OperatorRow::kVariadic;
   static constexpr OperatorRow rows[] = {
-      {"If", 1, 1, convertIf},
-      {"Loop", 0, kVariadic, convertLoop},
+      OperatorRow{"If", 1, 1, convertIf}.ofValues(),
+      OperatorRow{"Loop", 0, kVariadic, convertLoop}.ofValues(),
       {"Scan", 1, kVariadic, convertScan, "", 9},
+      OperatorRow{"SequenceMap", 1, kVariadic, convertSequenceMap, "items of a known rank", 17}
+          .ofValues(),
   };
   return rows;
 }

@@ -1,8 +1,8 @@
 //===- ConvertOnnxToLumen.cpp - one walk over the graph -------------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
 #include "passes/onnx-to-lumen/OnnxToLumen.h"
 #include "passes/onnx-to-lumen/Passes.h"
+#include "passes/onnx-to-lumen/Values.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -24,16 +24,17 @@ namespace lumen {
 //===----------------------------------------------------------------------===//
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
-  return {elementwiseRows(), reductionRows(),     movementRows(),
-          shapingRows(),     poolingRows(),       convolutionRows(),
-          contractionRows(), normalizationRows(), controlFlowRows(),
-          indexingRows(),    selectionRows(),     recurrenceRows(),
-          resizeRows(),      samplingRows(),      einsumRows()};
+  return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
+          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
+          controlFlowRows(), indexingRows(),    selectionRows(),   recurrenceRows(),
+          resizeRows(),      samplingRows(),    einsumRows(),      valueRows(),
+          stringRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }
 
-const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t opset) {
+const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t opset,
+                                       bool values) {
   using Table = llvm::StringMap<SmallVector<const OperatorRow *, 1>>;
   static const Table table = [] {
     Table result;
@@ -45,17 +46,30 @@ const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t
   auto found = table.find(keyOf(domain, name));
   if (found == table.end())
     return nullptr;
-  for (const OperatorRow *row : found->second)
-    if (row->since <= opset && opset <= row->until)
+  const OperatorRow *other = nullptr;
+  for (const OperatorRow *row : found->second) {
+    if (row->since > opset || opset > row->until)
+      continue;
+    if (values == (row->operands == OperatorRow::Values))
       return row;
-  return nullptr;
+    other = row;
+  }
+  return other;
 }
 
 std::vector<SupportedOperator> lumen::getSupportedOperators() {
   std::vector<SupportedOperator> result;
+  // An operator on numbers and strings has two rows, but is one.
+  auto isListed = [&](const OperatorRow &row) {
+    return llvm::any_of(result, [&](const SupportedOperator &other) {
+      return row.operands == OperatorRow::Values && other.domain == row.domain &&
+             other.name == row.name && other.since == row.since;
+    });
+  };
   for (ArrayRef<OperatorRow> rows : allRows())
     for (const OperatorRow &row : rows)
-      result.push_back({row.domain, row.name, row.since, row.until, row.note});
+      if (!isListed(row))
+        result.push_back({row.domain, row.name, row.since, row.until, row.note});
   llvm::sort(result, [](const SupportedOperator &a, const SupportedOperator &b) {
     return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
   });
@@ -102,7 +116,13 @@ private:
           return node.error() << "input " << i << " is missing";
         continue;
       }
-      Type element = node.inputType(i).getElementType();
+      if (row.operands == OperatorRow::Values)
+        continue;
+      Type type = node.input(i).getType();
+      if (!isa<RankedTensorType>(type))
+        return node.error() << "input " << i << " is of type " << type
+                            << ", which is not supported";
+      Type element = getElementTypeOrSelf(type);
       if (!isScalarType(element) || isa<IndexType>(element))
         return node.error() << "input " << i << " has element type " << element
                             << ", which is not supported";
@@ -194,6 +214,10 @@ LogicalResult GraphConverter::checkArguments() {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (tensor && !isa<IndexType>(tensor.getElementType()) && isScalarType(tensor.getElementType()))
       continue;
+    if (Type object = objectTypeOf(type)) {
+      function.getArgument(i).setType(object);
+      continue;
+    }
     isValid = false;
     if (isa<UnrankedTensorType>(type))
       emitError(function.getLoc()) << "input '" << name << "' has no shape; give it one with "
@@ -209,13 +233,15 @@ LogicalResult GraphConverter::checkArguments() {
 /// none a symbol of its own.
 void GraphConverter::nameDimensions() {
   SmallVector<std::pair<BlockArgument, unsigned>> unnamed;
-  for (BlockArgument argument : function.getArguments())
-    for (auto [i, size] : llvm::enumerate(sizesOf(argument))) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    for (auto [i, size] : llvm::enumerate(tensor ? sizesOf(tensor) : Sizes())) {
       if (size.isValid())
         size.collectSymbols(entrySymbols);
       else
         unnamed.push_back({argument, i});
     }
+  }
   for (auto [argument, dim] : unnamed) {
     StringRef input = nameOf(function.getArgAttrDict(argument.getArgNumber()));
     std::string name = (input + ".d" + Twine(dim)).str();
@@ -292,7 +318,11 @@ Value GraphConverter::knownElement(Value value) {
 
 void GraphConverter::convertNode(onnx::NodeOp op) {
   int64_t opset = op.getVersion().value_or(opsetOf(op.getOpDomain()));
-  const OperatorRow *row = findOperator(op.getOpDomain(), op.getOpType(), opset);
+  bool hasValues = llvm::any_of(op.getInputs(), [&](Value input) {
+    Value value = values.lookup(input);
+    return value && isObject(value.getType());
+  });
+  const OperatorRow *row = findOperator(op.getOpDomain(), op.getOpType(), opset, hasValues);
   if (!row)
     return noteUnsupported(op, op.getOpDomain(), op.getOpType());
 
@@ -309,8 +339,15 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
   // What follows from an error is not another one.
   FailureOr<SmallVector<Value>> results = failure();
   if (isKnown) {
+    Emitter emit(builder, op.getLoc(), facts);
+    StringPositions positions(emit);
+    if (row->operands == OperatorRow::Moved)
+      positions.replace(inputs);
     Node node(op, inputs, opset, builder, *this);
     results = NodeRunner::run(*row, node);
+    if (row->operands == OperatorRow::Moved && succeeded(results))
+      for (Value &result : *results)
+        result = positions.restore(result);
     hasErrors |= failed(results);
     if (succeeded(results))
       graphOutputs = NodeRunner::graphOutputs(node);
@@ -387,6 +424,11 @@ void GraphConverter::convert(Operation &op) {
   if (auto node = dyn_cast<onnx::NodeOp>(op))
     return convertNode(node);
   if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
+    if (auto strings = dyn_cast<DenseStringElementsAttr>(constant.getValue())) {
+      Emitter emit(builder, op.getLoc(), facts);
+      values[constant.getResult()] = makeStrings(emit, strings);
+      return;
+    }
     values[constant.getResult()] =
         lumen::ConstantOp::create(builder, op.getLoc(), constant.getValue());
     return;
@@ -418,6 +460,8 @@ void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTens
   auto tensor = dyn_cast<TensorType>(declared);
   if (!tensor)
     return;
+  if (isa<onnx::StringType>(tensor.getElementType()))
+    tensor = tensor.clone(lumen::StringType::get(tensor.getContext()));
   bool agrees = tensor.getElementType() == actual.getElementType();
   if (auto ranked = dyn_cast<RankedTensorType>(tensor)) {
     agrees &= ranked.getRank() == actual.getRank();
@@ -450,7 +494,8 @@ LogicalResult GraphConverter::finish(onnx::ReturnOp op, ValueRange outputs) {
       return emitError(function.getLoc())
              << "output '" << nameOf(function.getResultAttrDict(i)) << "' is of type "
              << output.getType() << ", which is not supported";
-    checkDeclaredType(i, function.getResultTypes()[i], Emitter::typeOf(value));
+    if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
+      checkDeclaredType(i, function.getResultTypes()[i], tensor);
     types.push_back(value.getType());
   }
   builder.setInsertionPoint(op);

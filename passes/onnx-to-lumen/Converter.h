@@ -53,6 +53,7 @@ public:
 
   int64_t getOpset() const { return opset; }
   mlir::Location getLoc() { return op.getLoc(); }
+  mlir::MLIRContext *getContext() { return op.getContext(); }
 
   /// Converted inputs; null beyond the last and where one is absent.
   unsigned getNumInputs() const { return inputs.size(); }
@@ -109,6 +110,13 @@ public:
   /// The expression of a 0-D integer: a symbol where it is not known, which the run
   /// compares with 0 and with `atMost`.
   SymExpr bind(mlir::Value number, std::optional<SymExpr> atMost = std::nullopt);
+
+  /// Calls the runtime for a value of which `item` says what is known. Where that leaves
+  /// sizes open, symbols get what the run finds. `more` receives results behind it, of
+  /// the types `others`.
+  mlir::Value callForItem(llvm::StringRef callee, mlir::ValueRange args, mlir::Type item,
+                          llvm::ArrayRef<mlir::Attribute> data = {}, mlir::TypeRange others = {},
+                          llvm::SmallVectorImpl<mlir::Value> *more = nullptr);
 
   /// `axis` counted from the front. An error if it lies outside the rank.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
@@ -192,6 +200,23 @@ struct OperatorRow {
   int64_t since = 7;
   int64_t until = kNewest;
   llvm::StringLiteral domain = "";
+
+  /// Which inputs it takes.
+  enum Operands {
+    Numbers, ///< tensors of numbers and booleans
+    Moved,   ///< tensors of anything: it only moves elements, and gets strings' positions
+    Values,  ///< anything; the converter looks itself
+  };
+  Operands operands = Numbers;
+
+  constexpr OperatorRow moving() const { return with(Moved); }
+  constexpr OperatorRow ofValues() const { return with(Values); }
+
+  constexpr OperatorRow with(Operands kind) const {
+    OperatorRow row = *this;
+    row.operands = kind;
+    return row;
+  }
 };
 
 // The families.
@@ -210,9 +235,13 @@ llvm::ArrayRef<OperatorRow> recurrenceRows();
 llvm::ArrayRef<OperatorRow> resizeRows();
 llvm::ArrayRef<OperatorRow> samplingRows();
 llvm::ArrayRef<OperatorRow> selectionRows();
+llvm::ArrayRef<OperatorRow> valueRows();
+llvm::ArrayRef<OperatorRow> stringRows();
 
-/// The row of an operator; null if there is none.
-const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
+/// The row of an operator; null if there is none. Where there are several, the one for
+/// what the inputs are: tensors of numbers alone, or other `values` too.
+const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset,
+                                bool values = false);
 
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);

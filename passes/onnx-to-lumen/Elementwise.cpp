@@ -415,7 +415,7 @@ static const OperatorRow rows[] = {
     {"Cosh", 1, 1, realUnary<UK::Cosh>},
     {"Div", 2, 2, binary<BK::Div>},
     {"Elu", 1, 1, activation<elu>},
-    {"Equal", 2, 2, compare<CK::Eq>, "not of strings"},
+    {"Equal", 2, 2, compare<CK::Eq>},
     {"Erf", 1, 1, realUnary<UK::Erf>},
     {"Exp", 1, 1, realUnary<UK::Exp>},
     {"Floor", 1, 1, realUnary<UK::Floor>},
@@ -459,7 +459,7 @@ static const OperatorRow rows[] = {
     {"Tan", 1, 1, realUnary<UK::Tan>},
     {"Tanh", 1, 1, realUnary<UK::Tanh>},
     {"ThresholdedRelu", 1, 1, activation<thresholdedRelu>},
-    {"Where", 3, 3, where, "not of strings"},
+    OperatorRow{"Where", 3, 3, where}.moving(),
     {"Xor", 2, 2, logical<BK::Xor, true>},
 };
 

@@ -92,6 +92,10 @@ public:
   mlir::Value softmax(mlir::Value operand, int64_t axis, bool log);
   mlir::Value norm(NormKind kind, mlir::Value operand, int64_t axis, double epsilon);
 
+  /// Calls an operation of the runtime that has one result; see lumen.call.
+  mlir::Value call(llvm::StringRef callee, mlir::ValueRange args, mlir::Type result,
+                   llvm::ArrayRef<mlir::Attribute> data = {});
+
   /// Ends the run where the sizes do not agree, unless they are known to. `what` is
   /// said to the user.
   void check(CheckKind kind, const SymExpr &lhs, const SymExpr &rhs, llvm::StringRef what);

@@ -108,8 +108,8 @@ static LogicalResult gatherND(Node &node) {
     return failure();
   for (int64_t i = 0; i < batch; ++i)
     if (!node.ensureEqual(data[i], indices[i], "batch dimensions of data and indices"))
-      return node.error() << "batch dimension " << i << " is " << data[i].str() << " in the data and "
-                          << indices[i].str() << " in the indices";
+      return node.error() << "batch dimension " << i << " is " << data[i].str()
+                          << " in the data and " << indices[i].str() << " in the indices";
   Sizes result(ArrayRef(indices).drop_back());
   llvm::append_range(result, ArrayRef(data).drop_front(batch + *length));
   SmallVector<int64_t> dims;
@@ -161,8 +161,8 @@ static LogicalResult expectUpdates(Node &node, ArrayRef<SymExpr> shape) {
     return failure();
   if (node.ensureEqual(sizesOf(node.input(2)), shape, "the shape of the updates"))
     return success();
-  return node.error() << "updates have shape " << shapeText(sizesOf(node.input(2)))
-                      << ", expected " << shapeText(shape);
+  return node.error() << "updates have shape " << shapeText(sizesOf(node.input(2))) << ", expected "
+                      << shapeText(shape);
 }
 
 static LogicalResult scatterElements(Node &node) {
@@ -247,8 +247,8 @@ template <AccumulateKind kind> static LogicalResult accumulate(Node &node) {
 static const OperatorRow rows[] = {
     {"CumProd", 2, 2, accumulate<AccumulateKind::Mul>, "constant axis"},
     {"CumSum", 2, 2, accumulate<AccumulateKind::Add>, "constant axis"},
-    {"GatherElements", 2, 2, gatherElements, "not of strings"},
-    {"GatherND", 2, 2, gatherND, "not of strings"},
+    OperatorRow{"GatherElements", 2, 2, gatherElements}.moving(),
+    OperatorRow{"GatherND", 2, 2, gatherND}.moving(),
     {"Scatter", 3, 3, scatterElements, "not of strings", 9, 10},
     {"ScatterElements", 3, 3, scatterElements, "not of strings"},
     {"ScatterND", 3, 3, scatterND, "not of strings"},

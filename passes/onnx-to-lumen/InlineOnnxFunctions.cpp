@@ -34,9 +34,9 @@ public:
 private:
   LogicalResult checkNesting(func::FuncOp function, unsigned level);
   uint64_t sizeOf(func::FuncOp function);
-  void inlineCall(CallOp call);
-  void adapt(Operation *op, func::FuncOp callee, CallOp call);
-  DictionaryAttr resolve(DictionaryAttr attrs, func::FuncOp callee, CallOp call);
+  void inlineCall(lumen::onnx::CallOp call);
+  void adapt(Operation *op, func::FuncOp callee, lumen::onnx::CallOp call);
+  DictionaryAttr resolve(DictionaryAttr attrs, func::FuncOp callee, lumen::onnx::CallOp call);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -58,7 +58,7 @@ LogicalResult Inliner::checkNesting(func::FuncOp function, unsigned level) {
     return success();
   if (!open.insert(function).second)
     return function.emitError("calls itself, directly or through others");
-  WalkResult result = function->walk([&](CallOp call) {
+  WalkResult result = function->walk([&](lumen::onnx::CallOp call) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     if (failed(checkNesting(callee, level + 1)))
       return WalkResult::interrupt();
@@ -78,13 +78,13 @@ uint64_t Inliner::sizeOf(func::FuncOp function) {
   uint64_t size = 0;
   function->walk([&](Operation *inner) {
     ++size;
-    if (auto call = dyn_cast<CallOp>(inner))
+    if (auto call = dyn_cast<lumen::onnx::CallOp>(inner))
       size = llvm::SaturatingAdd(size, sizeOf(symbols.lookup<func::FuncOp>(call.getCallee())));
   });
   return sizes[function] = size;
 }
 
-DictionaryAttr Inliner::resolve(DictionaryAttr attrs, func::FuncOp callee, CallOp call) {
+DictionaryAttr Inliner::resolve(DictionaryAttr attrs, func::FuncOp callee, lumen::onnx::CallOp call) {
   auto defaults = callee->getAttrOfType<DictionaryAttr>(OnnxDialect::getDefaultsAttrName());
   NamedAttrList list;
   for (NamedAttribute attr : attrs) {
@@ -101,9 +101,9 @@ DictionaryAttr Inliner::resolve(DictionaryAttr attrs, func::FuncOp callee, CallO
 }
 
 /// Makes a copied operation one of the calling graph.
-void Inliner::adapt(Operation *op, func::FuncOp callee, CallOp call) {
+void Inliner::adapt(Operation *op, func::FuncOp callee, lumen::onnx::CallOp call) {
   op->setLoc(within(op->getLoc(), call.getLoc()));
-  if (auto inner = dyn_cast<CallOp>(op)) {
+  if (auto inner = dyn_cast<lumen::onnx::CallOp>(op)) {
     inner.setAttrsAttr(resolve(inner.getAttrs(), callee, call));
     return;
   }
@@ -121,7 +121,7 @@ void Inliner::adapt(Operation *op, func::FuncOp callee, CallOp call) {
     node.setVersionAttr(version);
 }
 
-void Inliner::inlineCall(CallOp call) {
+void Inliner::inlineCall(lumen::onnx::CallOp call) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   OpBuilder builder(call);
   IRMapping mapping;
@@ -151,11 +151,11 @@ LogicalResult Inliner::run(func::FuncOp main) {
            << limit << " operations when the model's functions are put in";
   // Copies hold calls again; the order of the list makes no difference.
   while (true) {
-    SmallVector<CallOp> calls;
-    main->walk([&](CallOp call) { calls.push_back(call); });
+    SmallVector<lumen::onnx::CallOp> calls;
+    main->walk([&](lumen::onnx::CallOp call) { calls.push_back(call); });
     if (calls.empty())
       break;
-    for (CallOp call : calls)
+    for (lumen::onnx::CallOp call : calls)
       inlineCall(call);
   }
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

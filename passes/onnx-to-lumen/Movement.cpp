@@ -188,8 +188,7 @@ static LogicalResult split(Node &node) {
     SymExpr part = isCounted ? SymExpr::ceilDiv(size, count) : equal;
     sizes.emplace();
     for (int64_t i = 0; i < count; ++i)
-      sizes->push_back(
-          isCounted ? SymExpr::max(SymExpr::min(part, size - part * i), 0) : part);
+      sizes->push_back(isCounted ? SymExpr::max(SymExpr::min(part, size - part * i), 0) : part);
   }
   if (int64_t(sizes->size()) != count)
     return node.error() << "split has " << sizes->size() << " sizes, but the node has " << count
@@ -500,18 +499,18 @@ static LogicalResult spaceToDepth(Node &node) {
 }
 
 static const OperatorRow rows[] = {
-    {"Concat", 1, OperatorRow::kVariadic, concat},
-    {"DepthToSpace", 1, 1, depthToSpace},
-    {"Expand", 2, 2, expand},
-    {"Gather", 2, 2, gather, "not of strings"},
+    OperatorRow{"Concat", 1, OperatorRow::kVariadic, concat}.moving(),
+    OperatorRow{"DepthToSpace", 1, 1, depthToSpace}.moving(),
+    OperatorRow{"Expand", 2, 2, expand}.moving(),
+    OperatorRow{"Gather", 2, 2, gather}.moving(),
     {"Pad", 1, 4, pad,
      "constant axes; what the run gives is not negative; reflect and wrap by at "
      "most one period"},
-    {"Slice", 1, 5, slice, "constant axes and steps"},
-    {"SpaceToDepth", 1, 1, spaceToDepth},
-    {"Split", 1, 2, split},
-    {"Tile", 2, 2, tile},
-    {"Transpose", 1, 1, transpose},
+    OperatorRow{"Slice", 1, 5, slice, "constant axes and steps"}.moving(),
+    OperatorRow{"SpaceToDepth", 1, 1, spaceToDepth}.moving(),
+    OperatorRow{"Split", 1, 2, split}.moving(),
+    OperatorRow{"Tile", 2, 2, tile}.moving(),
+    OperatorRow{"Transpose", 1, 1, transpose}.moving(),
 };
 
 ArrayRef<OperatorRow> lumen::movementRows() { return rows; }

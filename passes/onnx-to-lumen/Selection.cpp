@@ -169,7 +169,8 @@ static LogicalResult nonMaxSuppression(Node &node) {
   Emitter &emit = node.emit;
   Sizes boxes = sizesOf(node.input(0)), scores = sizesOf(node.input(1));
   if (boxes.size() != 3 || boxes[2] != SymExpr(4))
-    return node.error() << "boxes have shape " << shapeText(boxes) << ", expected three dimensions, "
+    return node.error() << "boxes have shape " << shapeText(boxes)
+                        << ", expected three dimensions, "
                         << "the last of 4";
   if (scores.size() != 3 || !node.ensureEqual(scores[0], boxes[0], "batches of boxes and scores") ||
       !node.ensureEqual(scores[2], boxes[1], "numbers of boxes and scores"))
@@ -193,13 +194,14 @@ static LogicalResult nonMaxSuppression(Node &node) {
   Value corners = orderedCorners(emit, node.input(0), node.integer("center_point_box", 0) != 0);
   auto op = NmsOp::create(emit.builder, node.getLoc(), tensorTypeOf({bound, 3}, i64),
                           tensorTypeOf({boxes[1]}, i64), tensorTypeOf({}, i64), corners,
-                          emit.cast(node.input(1), {boxes[0], scores[1], boxes[1]}), most, iou, threshold);
+                          emit.cast(node.input(1), {boxes[0], scores[1], boxes[1]}), most, iou,
+                          threshold);
   Count count(node, op.getCount(), bound);
   return node.yield(count.take(op.getSelected()));
 }
 
 static const OperatorRow rows[] = {
-    {"Compress", 2, 2, compress, "not of strings"},
+    OperatorRow{"Compress", 2, 2, compress}.moving(),
     {"NonMaxSuppression", 2, 5, nonMaxSuppression},
     {"NonZero", 1, 1, nonZero},
     {"Unique", 1, 1, unique, "not of strings"},

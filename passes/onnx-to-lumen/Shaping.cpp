@@ -1,6 +1,6 @@
 //===- Shaping.cpp - shapes, and tensors made of nothing but a shape ------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Values.h"
 
 #include <cmath>
 
@@ -9,8 +9,6 @@ using namespace lumen;
 
 using BK = BinaryKind;
 using CK = CompareKind;
-
-static LogicalResult identity(Node &node) { return node.yield(node.input(0)); }
 
 //===----------------------------------------------------------------------===//
 // The same elements in another shape
@@ -195,7 +193,22 @@ static LogicalResult constant(Node &node) {
     auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
     if (!type)
       return node.error() << "attribute 'value' is not a tensor";
+    if (auto strings = dyn_cast<DenseStringElementsAttr>(typed))
+      return node.yield(makeStrings(node.emit, strings));
     return node.yield(node.emit.constant(typed));
+  }
+  // Absent: another attribute has the value.
+  std::optional<SmallVector<StringRef>> texts;
+  if (node.has("value_string"))
+    texts = {node.string("value_string", "")};
+  else if (node.has("value_strings"))
+    texts = node.strings("value_strings");
+  if (texts) {
+    Type element = onnx::StringType::get(node.getContext());
+    auto type = node.has("value_string") ? RankedTensorType::get({}, element)
+                                         : RankedTensorType::get(int64_t(texts->size()), element);
+    return node.yield(
+        makeStrings(node.emit, DenseElementsAttr::get(type, ArrayRef<StringRef>(*texts))));
   }
   if (Attribute value = node.attribute("value_float")) {
     auto type = RankedTensorType::get({}, b.getF32Type());
@@ -211,7 +224,7 @@ static LogicalResult constant(Node &node) {
     auto type = RankedTensorType::get(values.size(), b.getF32Type());
     return node.yield(node.emit.constant(DenseElementsAttr::get(type, values.asArrayRef())));
   }
-  return node.error() << "has no value of numbers";
+  return node.error() << "has no value that is supported";
 }
 
 static LogicalResult constantOfShape(Node &node) {
@@ -432,20 +445,20 @@ static LogicalResult dropout(Node &node) {
 }
 
 static const OperatorRow rows[] = {
-    {"Constant", 0, 0, constant, "not of strings; not sparse"},
+    {"Constant", 0, 0, constant, "not sparse"},
     {"ConstantOfShape", 1, 1, constantOfShape},
     {"Dropout", 1, 3, dropout, "inference only"},
     {"EyeLike", 1, 1, eyeLike},
-    {"Flatten", 1, 1, flatten},
-    {"Identity", 1, 1, identity, "of tensors"},
+    OperatorRow{"Flatten", 1, 1, flatten}.moving(),
     {"OneHot", 3, 3, oneHot},
     {"Range", 3, 3, range},
-    {"Reshape", 2, 2, reshape, "a size computed from sizes means itself where it is 0"},
-    {"Shape", 1, 1, shapeOf},
-    {"Size", 1, 1, sizeOf},
-    {"Squeeze", 1, 2, squeeze, "constant axes"},
+    OperatorRow{"Reshape", 2, 2, reshape, "a size computed from sizes means itself where it is 0"}
+        .moving(),
+    OperatorRow{"Shape", 1, 1, shapeOf}.moving(),
+    OperatorRow{"Size", 1, 1, sizeOf}.moving(),
+    OperatorRow{"Squeeze", 1, 2, squeeze, "constant axes"}.moving(),
     {"Trilu", 1, 2, trilu},
-    {"Unsqueeze", 1, 2, unsqueeze, "constant axes"},
+    OperatorRow{"Unsqueeze", 1, 2, unsqueeze, "constant axes"}.moving(),
 };
 
 ArrayRef<OperatorRow> lumen::shapingRows() { return rows; }

@@ -54,18 +54,25 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
   return shape;
 }
 
-Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed,
-                           const StringMap<int64_t> &dims) {
+Expected<Value> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed,
+                          const StringMap<int64_t> &dims) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
-  if (info.kind != LUMEN_TENSOR || dtype == LUMEN_STRING)
-    return usageError("input '" + Twine(info.name) + "': lumen-run gives tensors of numbers only");
+  if (!isNumbers(info)) {
+    if (text.consume_front("@") && text.ends_with(".json"))
+      return readJson(text, info);
+    return usageError("input '" + Twine(info.name) +
+                      "': is no tensor of numbers; give it a file, as in --input " + info.name +
+                      "=@FILE.json");
+  }
   if (text.consume_front("@")) {
     Expected<Tensor> tensor = readTensor(text);
     // .npy files have no narrower float than float16.
     if (tensor && tensor->dtype == LUMEN_F32 && isFloat(dtype) && !isComplex(dtype) &&
         lumen_dl_dtype_of(dtype).bits < 32)
-      return convert(*tensor, dtype);
-    return tensor;
+      return Value(convert(*tensor, dtype));
+    if (!tensor)
+      return tensor.takeError();
+    return Value(std::move(*tensor));
   }
   bool isRandom = text.consume_front("random");
   if (!isRandom && !text.consume_front("zeros"))
@@ -77,7 +84,7 @@ Expected<Tensor> makeInput(const lumen_value_info &info, StringRef text, uint64_
   auto shape = resolveShape(info, text, dims);
   if (!shape)
     return shape.takeError();
-  return isRandom ? randomTensor(dtype, *shape, seed) : Tensor(dtype, *shape);
+  return Value(isRandom ? randomTensor(dtype, *shape, seed) : Tensor(dtype, *shape));
 }
 
 // The files of a folder by input. One that has no input is a mistake in its name,
@@ -94,7 +101,7 @@ Expected<std::vector<std::string>> filesByInput(StringRef folder, const lumen_va
   llvm::sort(paths); // so that of several mistakes always the same one is told
   for (const std::string &path : paths) {
     StringRef file = sys::path::filename(path), stem = sys::path::stem(path), end = file;
-    if (!end.consume_front(stem) || (end != ".npy" && end != ".pb"))
+    if (!end.consume_front(stem) || !is_contained({".npy", ".pb", ".json"}, end))
       continue;
     SmallVector<uint32_t> matches;
     for (uint32_t i = 0; i < count; ++i)
@@ -206,8 +213,8 @@ std::string fileStem(StringRef name) {
   return result;
 }
 
-Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value_info *inputs,
-                                         uint32_t count, uint64_t seed) {
+Expected<std::vector<Value>> makeInputs(InputSources sources, const lumen_value_info *inputs,
+                                        uint32_t count, uint64_t seed) {
   std::vector<std::string> files(count);
   if (!sources.folder.empty()) {
     auto found = filesByInput(sources.folder, inputs, count);
@@ -226,20 +233,20 @@ Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value
                         "' is given twice");
     texts[*index] = rest.str();
   }
-  std::vector<Tensor> tensors;
+  std::vector<Value> values;
   for (uint32_t i = 0; i < count; ++i) {
     if (files[i].empty() && !sources.carried.empty() && sources.carried[i]) {
-      tensors.push_back(std::move(*sources.carried[i]));
+      values.push_back(std::move(*sources.carried[i]));
       continue;
     }
     std::string text = files[i].empty() ? texts[i].value_or("random") : "@" + files[i];
     // Inputs differ from each other, and one does not depend on the others.
-    Expected<Tensor> tensor = makeInput(inputs[i], text, seed + 1000003ull * i, sources.dims);
-    if (!tensor)
-      return tensor.takeError();
-    tensors.push_back(std::move(*tensor));
+    Expected<Value> value = makeInput(inputs[i], text, seed + 1000003ull * i, sources.dims);
+    if (!value)
+      return value.takeError();
+    values.push_back(std::move(*value));
   }
-  return tensors;
+  return values;
 }
 
 } // namespace lumen::run

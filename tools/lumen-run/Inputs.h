@@ -1,8 +1,8 @@
-// The tensors that --input asks for.
+// The values that --input asks for.
 #ifndef LUMEN_RUN_INPUTS_H
 #define LUMEN_RUN_INPUTS_H
 
-#include "Elements.h"
+#include "Values.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -48,7 +48,7 @@ struct InputSources {
   llvm::ArrayRef<std::string> arguments; // of --input
   llvm::StringRef folder;                // of --inputs, or empty
   // By position, outputs of the run before; may be empty. What is used is moved from.
-  llvm::MutableArrayRef<std::optional<Tensor>> carried;
+  llvm::MutableArrayRef<std::optional<Value>> carried;
   // Of --dim: the sizes of dynamic dimensions, by the text that the signature shows.
   llvm::StringMap<int64_t> dims = {};
 };
@@ -56,11 +56,11 @@ struct InputSources {
 // Reads "NAME=N"; NAME may have '=' in it. Fails with a UsageError.
 llvm::Expected<llvm::StringMap<int64_t>> readDims(llvm::ArrayRef<std::string> arguments);
 
-// One tensor per input of the model: from the folder's file for it, else carried,
+// One value per input of the model: from the folder's file for it, else carried,
 // else what the argument that names it says, else random. Fails with a
 // UsageError, or because of a file.
-llvm::Expected<std::vector<Tensor>> makeInputs(InputSources sources, const lumen_value_info *inputs,
-                                               uint32_t count, uint64_t seed);
+llvm::Expected<std::vector<Value>> makeInputs(InputSources sources, const lumen_value_info *inputs,
+                                              uint32_t count, uint64_t seed);
 
 } // namespace lumen::run
 

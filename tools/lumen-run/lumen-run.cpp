@@ -39,7 +39,8 @@ struct Options {
   cl::opt<std::string> model{cl::Positional, cl::desc("model.so"), cl::Required, cl::cat(category)};
   cl::list<std::string> input{
       "input", cl::value_desc("NAME=VALUE"),
-      cl::desc("Value of an input: @FILE.npy, @FILE.pb, random[:SHAPE] (the default; floats in "
+      cl::desc("Value of an input: @FILE.npy, @FILE.pb, @FILE.json for what is no tensor of "
+               "numbers, random[:SHAPE] (the default; floats in "
                "[-1, 1), integers in 0..7) or zeros[:SHAPE], where SHAPE is like 1x3x224x224"),
       cl::cat(category)};
   cl::list<std::string> dim{
@@ -48,9 +49,10 @@ struct Options {
       cl::cat(category)};
   cl::list<std::string> inputs{
       "inputs", cl::value_desc("DIR"),
-      cl::desc("Take inputs from DIR/NAME.npy or .pb, or DIR/input_N.pb as in data sets of ONNX; "
-               "'/' in NAME is '_'. Given several times, there are as many runs, one after the "
-               "other in one context"),
+      cl::desc(
+          "Take inputs from DIR/NAME.npy, .pb or .json, or DIR/input_N.pb as in data sets of ONNX; "
+          "'/' in NAME is '_'. Given several times, there are as many runs, one after the "
+          "other in one context"),
       cl::cat(category)};
   cl::list<std::string> carry{
       "carry", cl::value_desc("OUTPUT=INPUT"),
@@ -60,10 +62,12 @@ struct Options {
   cl::opt<uint64_t> seed{"seed", cl::value_desc("N"),
                          cl::desc("Where random inputs start (default 0)"), cl::init(0),
                          cl::cat(category)};
-  cl::opt<std::string> saveOutputs{"save-outputs", cl::value_desc("DIR"),
-                                   cl::desc("Write each output as DIR/NAME.npy, of several runs "
-                                            "as DIR/0/NAME.npy, DIR/1/NAME.npy, ..."),
-                                   cl::cat(category)};
+  cl::opt<std::string> saveOutputs{
+      "save-outputs", cl::value_desc("DIR"),
+      cl::desc("Write each output as DIR/NAME.npy, or .json where it is "
+               "no tensor of numbers, of several runs "
+               "as DIR/0/NAME.npy, DIR/1/NAME.npy, ..."),
+      cl::cat(category)};
   cl::list<std::string> expect{
       "expect", cl::value_desc("NAME=@FILE"),
       cl::desc("What an output should be (.npy or .pb), after the last run"), cl::cat(category)};
@@ -236,27 +240,21 @@ private:
         readDims(std::vector<std::string>(options.dim.begin(), options.dim.end()));
     if (!dims)
       return fail(dims.takeError());
-    Expected<std::vector<Tensor>> made = makeInputs({arguments, folder, carried, std::move(*dims)},
-                                                    inputInfos, numInputs, options.seed);
+    Expected<std::vector<Value>> made = makeInputs({arguments, folder, carried, std::move(*dims)},
+                                                   inputInfos, numInputs, options.seed);
     if (!made)
       return fail(made.takeError());
-    tensors = std::move(*made);
+    values = std::move(*made);
     inputs.clear();
-    for (const Tensor &tensor : tensors)
-      inputs.push_back(lumen_tensor_value(tensor.bytes.data(), tensor.dtype,
-                                          static_cast<int32_t>(tensor.shape.size()),
-                                          tensor.shape.data()));
+    for (Value &value : values)
+      inputs.push_back(value.view());
     if (timeOnce())
       return fail(folder.empty() ? Twine(session.status.message)
                                  : folder + ": " + session.status.message);
     reportRun();
     // The next run overwrites what the context owns.
-    for (auto [output, input] : carry) {
-      TensorView view = viewOf(outputs[output], outputInfos[output].dtype);
-      Tensor &copy = carried[input].emplace(view.dtype, view.shape);
-      if (!copy.bytes.empty())
-        std::memcpy(copy.bytes.data(), view.data, copy.bytes.size());
-    }
+    for (auto [output, input] : carry)
+      carried[input] = copyOf(outputs[output], outputInfos[output].dtype);
     return save(saved);
   }
 
@@ -279,6 +277,9 @@ private:
       Expected<uint32_t> index = splitName(option, outputInfos, numOutputs, "output", rest);
       if (!index)
         return fail(index.takeError());
+      if (!isNumbers(outputInfos[*index]))
+        return fail(usageError("--expect " + option + ": output '" + outputInfos[*index].name +
+                               "' is no tensor of numbers"));
       if (!rest.consume_front("@"))
         return fail(usageError("--expect " + option + ": expected NAME=@FILE"));
       if (expected[*index])
@@ -295,6 +296,14 @@ private:
   void reportRun() {
     json::Array array;
     for (uint32_t i = 0; i < numOutputs; ++i) {
+      if (!isNumbers(outputInfos[i])) {
+        std::string text = describe(outputs[i], outputInfos[i].dtype);
+        if (options.json)
+          array.push_back(json::Object{{"name", outputInfos[i].name}, {"type", text}});
+        else
+          outs() << "output '" << outputInfos[i].name << "': " << text << '\n';
+        continue;
+      }
       TensorView view = viewOf(outputs[i], outputInfos[i].dtype);
       if (options.json)
         array.push_back(outputJson(outputInfos[i].name, view));
@@ -319,8 +328,10 @@ private:
       return fail(folder + ": cannot be created: " + error.message());
     for (uint32_t i = 0; i < numOutputs; ++i) {
       SmallString<256> path(folder);
-      sys::path::append(path, fileStem(outputInfos[i].name) + ".npy");
-      if (Error error = writeNpy(path, viewOf(outputs[i], outputInfos[i].dtype)))
+      bool isNpy = isNumbers(outputInfos[i]);
+      sys::path::append(path, fileStem(outputInfos[i].name) + (isNpy ? ".npy" : ".json"));
+      if (Error error = isNpy ? writeNpy(path, viewOf(outputs[i], outputInfos[i].dtype))
+                              : writeJson(path, outputs[i], outputInfos[i].dtype))
         return fail(std::move(error));
     }
     return Done;
@@ -381,8 +392,8 @@ private:
   const lumen_value_info *inputInfos, *outputInfos;
   uint32_t numInputs = 0, numOutputs = 0;
   std::vector<std::pair<uint32_t, uint32_t>> carry; // output and input
-  std::vector<std::optional<Tensor>> carried;       // by input
-  std::vector<Tensor> tensors;                      // what `inputs` are views of
+  std::vector<std::optional<Value>> carried;        // by input
+  std::vector<Value> values;                        // what `inputs` are views of
   std::vector<lumen_value> inputs, outputs;
   double milliseconds = 0; // of the last timed run
 };

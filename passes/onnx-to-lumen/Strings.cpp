@@ -1,0 +1,352 @@
+//===- Strings.cpp - tensors of strings -----------------------------------===//
+//
+// Strings are computed with by the runtime alone. What only moves them is converted on
+// their positions, and the runtime takes the strings at these once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/onnx-to-lumen/Values.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using BK = BinaryKind;
+
+static RankedTensorType stringTensor(Node::Shape shape, MLIRContext *context) {
+  return tensorTypeOf(shape, lumen::StringType::get(context));
+}
+
+static ArrayAttr textList(Builder &builder, ArrayRef<StringRef> texts) {
+  return builder.getStrArrayAttr(texts);
+}
+
+Value lumen::makeStrings(Emitter &emit, DenseElementsAttr value) {
+  OpBuilder &builder = emit.builder;
+  auto strings = cast<DenseStringElementsAttr>(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<StringRef> texts(strings.getRawStringData());
+  if (strings.isSplat())
+    texts.assign(type.getNumElements(), texts.empty() ? "" : texts.front());
+  return emit.call(
+      "string_constant", {},
+      RankedTensorType::get(type.getShape(), lumen::StringType::get(builder.getContext())),
+      {builder.getI64ArrayAttr(type.getShape()), textList(builder, texts)});
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+void StringPositions::replace(MutableArrayRef<Value> inputs) {
+  SymExpr begin = 0;
+  for (Value &input : inputs) {
+    if (!input || !isObject(input.getType()) || !isa<RankedTensorType>(input.getType()))
+      continue;
+    Sizes shape = Emitter::shapeOf(input);
+    SymExpr count = product(shape);
+    auto flat = tensorTypeOf({count}, emit.builder.getI64Type());
+    Value places = emit.binary(BK::Add, emit.iota(flat, 0), begin);
+    strings.push_back(input);
+    input = emit.reshape(emit.convert(places, elementType()), shape);
+    positions.push_back(input);
+    begin += count;
+  }
+}
+
+Value StringPositions::restore(Value result) {
+  if (!result || getElementTypeOrSelf(result.getType()) != elementType())
+    return result;
+  for (auto [place, value] : llvm::zip(positions, strings))
+    if (place == result)
+      return value;
+  SmallVector<Value> args = {emit.convert(result, emit.builder.getI64Type())};
+  llvm::append_range(args, strings);
+  return emit.call("string_take", args,
+                   stringTensor(Emitter::shapeOf(result), emit.builder.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expectStrings(Node &node, unsigned count) {
+  for (unsigned i = 0; i < count; ++i)
+    if (auto type = dyn_cast<RankedTensorType>(node.input(i).getType()); !type || !isObject(type))
+      return node.error() << "input " << i << " is of type " << node.input(i).getType()
+                          << ", expected a tensor of strings";
+  return success();
+}
+
+static LogicalResult stringConcat(Node &node) {
+  if (failed(expectStrings(node, 2)))
+    return failure();
+  FailureOr<Sizes> shape = node.broadcastInputShapes();
+  if (failed(shape))
+    return failure();
+  return node.yield(
+      node.emit.call("string_concat", node.getInputs(), stringTensor(*shape, node.getContext())));
+}
+
+static LogicalResult stringEqual(Node &node) {
+  if (failed(expectStrings(node, 2)))
+    return failure();
+  FailureOr<Sizes> shape = node.broadcastInputShapes();
+  if (failed(shape))
+    return failure();
+  return node.yield(node.emit.call("string_equal", node.getInputs(),
+                                   tensorTypeOf(*shape, node.emit.builder.getI1Type())));
+}
+
+static LogicalResult stringSplit(Node &node) {
+  if (failed(expectStrings(node, 1)))
+    return failure();
+  Builder &builder = node.emit.builder;
+  std::string delimiter = node.string("delimiter", "").str();
+  int64_t most = node.integer("maxsplit", -1);
+  Sizes shape = node.inputShape(0);
+  Type counts = tensorTypeOf(shape, builder.getI64Type());
+  SmallVector<Value> more;
+  shape.push_back(SymExpr::invalid());
+  SmallVector<int64_t> dims;
+  for (const SymExpr &size : shape)
+    dims.push_back(size.isValid() && size.asConstant() ? *size.asConstant() : ShapedType::kDynamic);
+  Value pieces = node.callForItem(
+      "string_split", node.input(0), stringTensor(shape, node.getContext()),
+      {builder.getStringAttr(delimiter), builder.getI64IntegerAttr(most)}, counts, &more);
+  return node.yield({pieces, more.front()});
+}
+
+static LogicalResult stringNormalizer(Node &node) {
+  node.ignore("locale"); // letters change their case alike in all that we know
+  if (failed(expectStrings(node, 1)))
+    return failure();
+  Sizes shape = node.inputShape(0);
+  if (shape.empty() || shape.size() > 2 ||
+      (shape.size() == 2 && !node.ensureEqual(shape[0], 1, "rows of words")))
+    return node.error() << "input has shape " << shapeText(shape) << ", expected words or one row "
+                        << "of words";
+  StringRef action = node.string("case_change_action", "NONE");
+  static constexpr StringRef actions[] = {"NONE", "LOWER", "UPPER"};
+  const StringRef *found = llvm::find(actions, action);
+  if (found == std::end(actions))
+    return node.error() << "attribute 'case_change_action' is '" << action
+                        << "', expected NONE, LOWER or UPPER";
+  int64_t isSensitive = node.integer("is_case_sensitive", 0);
+  SmallVector<StringRef> stops = node.strings("stopwords").value_or(SmallVector<StringRef>());
+  Builder &builder = node.emit.builder;
+  if (shape.size() == 2)
+    shape[0] = 1;
+  shape.back() = SymExpr::invalid();
+  return node.yield(
+      node.callForItem("string_normalizer", node.input(0), stringTensor(shape, node.getContext()),
+                       {builder.getI64IntegerAttr(found - actions),
+                        builder.getI64IntegerAttr(isSensitive), textList(builder, stops)}));
+}
+
+static LogicalResult regexFullMatch(Node &node) {
+  if (failed(expectStrings(node, 1)))
+    return failure();
+  Builder &builder = node.emit.builder;
+  return node.yield(node.emit.call("regex_full_match", node.input(0),
+                                   tensorTypeOf(node.inputShape(0), builder.getI1Type()),
+                                   {builder.getStringAttr(node.string("pattern", ""))}));
+}
+
+static LogicalResult tfidfVectorizer(Node &node) {
+  auto type = dyn_cast<RankedTensorType>(node.input(0).getType());
+  bool isText = type && isObject(type);
+  if (!type || type.getRank() < 1 || type.getRank() > 2 ||
+      (!isText && !type.getElementType().isInteger(32) && !type.getElementType().isInteger(64)))
+    return node.error() << "input is of type " << node.input(0).getType()
+                        << ", expected one or two dimensions of i32, i64 or strings";
+  StringRef mode = node.string("mode", "");
+  static constexpr StringRef modes[] = {"TF", "IDF", "TFIDF"};
+  const StringRef *found = llvm::find(modes, mode);
+  if (found == std::end(modes))
+    return node.error() << "attribute 'mode' is '" << mode << "', expected TF, IDF or TFIDF";
+  Builder &builder = node.emit.builder;
+  auto integers = [&](StringRef name) {
+    return node.integers(name).value_or(SmallVector<int64_t>());
+  };
+  auto reals = node.reals("weights").value_or(SmallVector<double>());
+  SmallVector<int64_t> counts = integers("ngram_counts"), indexes = integers("ngram_indexes");
+  SmallVector<int64_t> numbers = integers("pool_int64s");
+  auto texts = node.strings("pool_strings").value_or(SmallVector<StringRef>());
+  int64_t least = node.integer("min_gram_length", 1), most = node.integer("max_gram_length", 1);
+  int64_t skip = node.integer("max_skip_count", 0);
+  if (indexes.empty())
+    return node.error() << "attribute 'ngram_indexes' is missing";
+  if (least < 1 || most < least || skip < 0)
+    return node.error() << "lengths of grams are " << least << " to " << most << " with " << skip
+                        << " skipped at most";
+  int64_t poolSize = isText ? texts.size() : numbers.size();
+  if (int64_t(counts.size()) < most)
+    return node.error() << "attribute 'ngram_counts' has " << counts.size() << " entries, expected "
+                        << most << " at least";
+  // Grams of each length lie behind each other in the pool, and each has an index.
+  int64_t grams = 0;
+  for (auto [i, begin] : llvm::enumerate(counts)) {
+    int64_t end = i + 1 < counts.size() ? counts[i + 1] : poolSize;
+    if (begin < 0 || begin > end || end > poolSize || (end - begin) % int64_t(i + 1))
+      return node.error() << "attribute 'ngram_counts' has the entry " << begin << " before " << end
+                          << ", expected whole grams of " << i + 1 << " in a pool of " << poolSize;
+    grams += (end - begin) / int64_t(i + 1);
+  }
+  if (int64_t(indexes.size()) != grams || (!reals.empty() && int64_t(reals.size()) != grams))
+    return node.error() << "has " << indexes.size() << " indexes and " << reals.size()
+                        << " weights, expected " << grams;
+  int64_t width = 0;
+  for (int64_t index : indexes) {
+    if (index < 0 || index > std::numeric_limits<int32_t>::max())
+      return node.error() << "attribute 'ngram_indexes' has the entry " << index;
+    width = std::max(width, index + 1);
+  }
+  Sizes shape = node.inputShape(0);
+  shape.back() = width;
+  SmallVector<Attribute> weights, pool;
+  for (double weight : reals)
+    weights.push_back(builder.getF64FloatAttr(weight));
+  ArrayAttr items = isText ? textList(builder, texts) : builder.getI64ArrayAttr(numbers);
+  return node.yield(
+      node.emit.call("tfidf_vectorizer", node.input(0), tensorTypeOf(shape, builder.getF32Type()),
+                     {builder.getI64IntegerAttr(found - modes), builder.getI64IntegerAttr(least),
+                      builder.getI64IntegerAttr(most), builder.getI64IntegerAttr(skip),
+                      builder.getI64ArrayAttr(counts), builder.getI64ArrayAttr(indexes),
+                      builder.getArrayAttr(weights), items}));
+}
+
+//===----------------------------------------------------------------------===//
+// LabelEncoder
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Keys or values, or the only default, of a LabelEncoder.
+struct Labels {
+  Type element;
+  SmallVector<Attribute> items;
+};
+
+} // namespace
+
+/// From a tensor among the attributes; nothing where it has a type that no label has.
+static std::optional<Labels> labelsOf(Builder &builder, Attribute attr) {
+  Labels labels;
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(attr)) {
+    labels.element = lumen::StringType::get(builder.getContext());
+    int64_t count = cast<ShapedType>(strings.getType()).getNumElements();
+    for (int64_t i = 0; i < count; ++i)
+      labels.items.push_back(
+          builder.getStringAttr(strings.getRawStringData()[strings.isSplat() ? 0 : size_t(i)]));
+    return labels;
+  }
+  std::optional<ConstantData> data = ConstantData::get(attr);
+  if (!data)
+    return std::nullopt;
+  labels.element = data->getElementType();
+  bool isReal = labels.element.isF32() || labels.element.isF64();
+  if (!isReal && !labels.element.isInteger(16) && !labels.element.isInteger(32) &&
+      !labels.element.isInteger(64))
+    return std::nullopt;
+  for (int64_t i = 0; i < data->size(); ++i)
+    labels.items.push_back(isReal ? Attribute(builder.getF64FloatAttr((*data)[i].real))
+                                  : Attribute(builder.getI64IntegerAttr((*data)[i].integer)));
+  return labels;
+}
+
+/// `role`: "keys" or "values".
+static FailureOr<Labels> readLabels(Node &node, StringRef role) {
+  Builder &builder = node.emit.builder;
+  SmallVector<Labels> found;
+  std::string name = role.str() + "_tensor";
+  if (Attribute attr = node.attribute(name)) {
+    std::optional<Labels> labels = labelsOf(builder, attr);
+    if (!labels)
+      return node.error() << "attribute '" << name << "' has a type that is not supported";
+    found.push_back(std::move(*labels));
+  }
+  if (auto texts = node.strings(role.str() + "_strings"); texts && !texts->empty()) {
+    Labels labels{lumen::StringType::get(node.getContext()), {}};
+    for (StringRef text : *texts)
+      labels.items.push_back(builder.getStringAttr(text));
+    found.push_back(std::move(labels));
+  }
+  if (auto numbers = node.integers(role.str() + "_int64s"); numbers && !numbers->empty()) {
+    Labels labels{builder.getI64Type(), {}};
+    for (int64_t number : *numbers)
+      labels.items.push_back(builder.getI64IntegerAttr(number));
+    found.push_back(std::move(labels));
+  }
+  if (auto numbers = node.reals(role.str() + "_floats"); numbers && !numbers->empty()) {
+    Labels labels{builder.getF32Type(), {}};
+    for (double number : *numbers)
+      labels.items.push_back(builder.getF64FloatAttr(number));
+    found.push_back(std::move(labels));
+  }
+  if (found.size() == 1)
+    return std::move(found.front());
+  return node.error() << "has " << found.size() << " lists of " << role << ", expected one";
+}
+
+static int64_t labelCode(Type element) {
+  // Codes of TensorProto.DataType.
+  if (isa<lumen::StringType>(element))
+    return 8;
+  if (element.isF32())
+    return 1;
+  if (element.isF64())
+    return 11;
+  return element.isInteger(16) ? 5 : element.isInteger(32) ? 6 : 7;
+}
+
+static LogicalResult labelEncoder(Node &node) {
+  Builder &builder = node.emit.builder;
+  FailureOr<Labels> keys = readLabels(node, "keys"), values = readLabels(node, "values");
+  if (failed(keys) || failed(values))
+    return failure();
+  if (keys->items.size() != values->items.size())
+    return node.error() << "has " << keys->items.size() << " keys and " << values->items.size()
+                        << " values, expected the same";
+  auto type = dyn_cast<RankedTensorType>(node.input(0).getType());
+  if (!type || type.getElementType() != keys->element)
+    return node.error() << "input is of type " << node.input(0).getType() << ", the keys are "
+                        << typeText(keys->element);
+  StringRef text = node.string("default_string", "_Unused");
+  int64_t integer = node.integer("default_int64", -1);
+  double real = node.real("default_float", -0.0);
+  Attribute otherwise;
+  if (isa<lumen::StringType>(values->element))
+    otherwise = builder.getStringAttr(text);
+  else if (isa<FloatType>(values->element))
+    otherwise = builder.getF64FloatAttr(real);
+  else
+    otherwise = builder.getI64IntegerAttr(integer);
+  if (Attribute attr = node.attribute("default_tensor")) {
+    std::optional<Labels> given = labelsOf(builder, attr);
+    if (!given || given->items.size() != 1 || given->element != values->element)
+      return node.error() << "attribute 'default_tensor' is not one " << typeText(values->element);
+    otherwise = given->items.front();
+  }
+  return node.yield(node.emit.call(
+      "label_encoder", node.input(0), tensorTypeOf(node.inputShape(0), values->element),
+      {builder.getI64IntegerAttr(labelCode(keys->element)),
+       builder.getI64IntegerAttr(labelCode(values->element)), builder.getArrayAttr(keys->items),
+       builder.getArrayAttr(values->items), otherwise}));
+}
+
+ArrayRef<OperatorRow> lumen::stringRows() {
+  static constexpr OperatorRow rows[] = {
+      OperatorRow{"Equal", 2, 2, stringEqual}.ofValues(),
+      OperatorRow{"LabelEncoder", 1, 1, labelEncoder, "", 2, OperatorRow::kNewest, "ai.onnx.ml"}
+          .ofValues(),
+      OperatorRow{"RegexFullMatch", 1, 1, regexFullMatch, "without \\p, \\C and \\Q", 20}
+          .ofValues(),
+      OperatorRow{"StringConcat", 2, 2, stringConcat, "", 20}.ofValues(),
+      OperatorRow{"StringNormalizer", 1, 1, stringNormalizer,
+                  "letters of Latin, Greek and Cyrillic alphabets", 10}
+          .ofValues(),
+      OperatorRow{"StringSplit", 1, 1, stringSplit, "", 20}.ofValues(),
+      OperatorRow{"TfIdfVectorizer", 1, 1, tfidfVectorizer, "", 9}.ofValues(),
+  };
+  return rows;
+}

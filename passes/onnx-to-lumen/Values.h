@@ -1,0 +1,46 @@
+//===- Values.h - strings, sequences and optionals in the conversion -*- C++ -*-===//
+#ifndef LUMEN_PASSES_ONNXTOLUMEN_VALUES_H
+#define LUMEN_PASSES_ONNXTOLUMEN_VALUES_H
+
+#include "passes/onnx-to-lumen/Converter.h"
+
+namespace lumen {
+
+/// The lumen type of what the file types as a sequence, an optional or a tensor of
+/// strings; null where it is none of them, or holds what we do not support.
+mlir::Type objectTypeOf(mlir::Type type);
+
+/// What a sequence or an optional knows of a value that it holds: the sizes that are
+/// fixed.
+mlir::Type itemTypeOf(mlir::Type type);
+
+/// A constant tensor of strings.
+mlir::Value makeStrings(Emitter &emit, mlir::DenseElementsAttr value);
+
+/// Sequences, one per input, of which `position` of each becomes an item.
+mlir::FailureOr<mlir::Value> itemAt(Node &node, mlir::Value sequence, mlir::Value position);
+mlir::FailureOr<mlir::Value> insertItem(Node &node, mlir::Value sequence, mlir::Value item,
+                                        mlir::Value position = {});
+mlir::Value sequenceLength(Emitter &emit, mlir::Value sequence);
+
+/// Converters of operators that move elements see the positions of strings in their
+/// place. Positions are ui64, which no other tensor of an operator is.
+class StringPositions {
+public:
+  explicit StringPositions(Emitter &emit) : emit(emit) {}
+
+  /// Puts positions in the place of tensors of strings.
+  void replace(llvm::MutableArrayRef<mlir::Value> inputs);
+  /// The strings at the positions that a result is; any other result stays.
+  mlir::Value restore(mlir::Value result);
+
+private:
+  mlir::Type elementType() { return emit.builder.getIntegerType(64, /*isSigned=*/false); }
+
+  Emitter &emit;
+  llvm::SmallVector<mlir::Value> strings, positions;
+};
+
+} // namespace lumen
+
+#endif // LUMEN_PASSES_ONNXTOLUMEN_VALUES_H

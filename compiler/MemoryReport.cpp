@@ -14,7 +14,9 @@ using namespace lumen::dispatch;
 /// The dimensions that the run decides, of inputs and outputs.
 static void writeDynamicDimensions(llvm::json::OStream &json, const link::ModelTables &tables) {
   auto write = [&](StringRef role, const std::vector<link::Value> &values) {
-    for (const link::Value &value : values)
+    for (const link::Value &value : values) {
+      if (value.kind != LUMEN_ABI_TENSOR) // each item has its own
+        continue;
       for (auto [i, dim] : llvm::enumerate(*value.dims)) {
         if (dim.extent >= 0)
           continue;
@@ -26,6 +28,7 @@ static void writeDynamicDimensions(llvm::json::OStream &json, const link::ModelT
             json.attribute("at_most", dim.bound);
         });
       }
+    }
   };
   json.attributeArray("dynamic_dimensions", [&] {
     write("input", tables.inputs);

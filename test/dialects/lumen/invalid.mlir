@@ -150,3 +150,19 @@ func.func @iota() {
   %0 = lumen.iota {axis = -1 : i64} : tensor<4xi64>
   return
 }
+
+// -----
+
+func.func @call_without_extents(%s: !lumen.seq<tensor<?xf32>>, %i: tensor<i64>) {
+  // expected-error @below {{defines symbols, but its results are no tensor and the i64 of its extents}}
+  %0 = lumen.call "sequence_at"(%s, %i) symbols ["m"] : (!lumen.seq<tensor<?xf32>>, tensor<i64>) -> tensor<?xf32, #lumen.dims<["m"]>>
+  return
+}
+
+// -----
+
+func.func @call_symbols(%s: !lumen.seq<tensor<?xf32>>, %i: tensor<i64>) {
+  // expected-error @below {{has 2 symbols, expected 1}}
+  %0, %1 = lumen.call "sequence_at"(%s, %i) symbols ["m", "n"] : (!lumen.seq<tensor<?xf32>>, tensor<i64>) -> (tensor<?xf32, #lumen.dims<["m"]>>, tensor<1xi64>)
+  return
+}

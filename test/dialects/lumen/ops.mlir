@@ -63,3 +63,14 @@ func.func @movement(%x: tensor<4x8xf32>, %v: tensor<f32>, %i: tensor<5xi32>, %d:
   %6 = lumen.unary <relu> %d : tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>> -> tensor<?x8xf32, #lumen.dims<["3*n + 1", "8"]>>
   return
 }
+
+// CHECK-LABEL: @calls
+func.func @calls(%s: !lumen.seq<tensor<?x4xf32>>, %i: tensor<i64>, %o: !lumen.optional<tensor<*xf32>>, %t: tensor<?x!lumen.string, #lumen.dims<["n"]>>) {
+  // CHECK: %{{.*}}:2 = lumen.call "sequence_at"(%arg0, %arg1) symbols ["m", ""] : (!lumen.seq<tensor<?x4xf32>>, tensor<i64>) -> (tensor<?x4xf32, #lumen.dims<["m", "4"]>>, tensor<2xi64>)
+  %0, %extents = lumen.call "sequence_at"(%s, %i) symbols ["m", ""] : (!lumen.seq<tensor<?x4xf32>>, tensor<i64>) -> (tensor<?x4xf32, #lumen.dims<["m", "4"]>>, tensor<2xi64>)
+  // CHECK: lumen.call "optional_has_element"(%arg2) : (!lumen.optional<tensor<*xf32>>) -> tensor<i1>
+  %1 = lumen.call "optional_has_element"(%o) : (!lumen.optional<tensor<*xf32>>) -> tensor<i1>
+  // CHECK: lumen.call "regex_full_match"(%arg3) ["a.*"] : (tensor<?x!lumen.string, #lumen.dims<["n"]>>) -> tensor<?xi1, #lumen.dims<["n"]>>
+  %2 = lumen.call "regex_full_match"(%t) ["a.*"] : (tensor<?x!lumen.string, #lumen.dims<["n"]>>) -> tensor<?xi1, #lumen.dims<["n"]>>
+  return
+}

@@ -23,9 +23,9 @@ template <typename T> std::string error(llvm::Expected<T> tensors) {
   return tensors ? "no error" : toString(tensors.takeError());
 }
 
-llvm::Expected<std::vector<Tensor>> fromArguments(std::vector<std::string> arguments,
-                                                  const lumen_value_info *inputs, uint32_t count,
-                                                  uint64_t seed) {
+llvm::Expected<std::vector<Value>> fromArguments(std::vector<std::string> arguments,
+                                                 const lumen_value_info *inputs, uint32_t count,
+                                                 uint64_t seed) {
   return makeInputs({arguments, "", {}}, inputs, count, seed);
 }
 
@@ -120,7 +120,7 @@ TEST_F(FolderTest, Precedence) {
   write("a.npy", LUMEN_F32, 10);
   std::ofstream(folder + "/README") << "no input";
   std::vector<std::string> arguments = {"a=zeros", "a=b=zeros"};
-  std::vector<std::optional<Tensor>> carried(2);
+  std::vector<std::optional<Value>> carried(2);
   auto tensors = makeInputs({arguments, folder, carried}, infos, 2, 1);
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ(first((*tensors)[0]), 10);

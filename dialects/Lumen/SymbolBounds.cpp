@@ -13,16 +13,25 @@ namespace {
 /// Looks for a number that an expression is never below.
 class LowerBound {
 public:
-  std::optional<int64_t> of(const SymExpr &expr) {
+  using Bound = std::optional<int64_t>;
+
+  Bound of(const SymExpr &expr) {
     if (!expr.isValid())
       return std::nullopt;
-    if (std::optional<int64_t> bound = ofTerms(expr))
-      return bound;
-    return depth < kMaxDepth ? ofBounds(expr) : std::nullopt;
+    if (std::optional<int64_t> constant = expr.asConstant())
+      return constant;
+    // What is found depends on the steps that are left, too.
+    thread_local TextMemo<Bound> memo[kMaxDepth + 1];
+    std::string text = expr.str();
+    if (std::optional<Bound> known = memo[depth].find(text))
+      return *known;
+    Bound bound = ofTerms(expr);
+    if (!bound && depth < kMaxDepth)
+      bound = ofBounds(expr);
+    return memo[depth].remember(text, bound);
   }
 
 private:
-  using Bound = std::optional<int64_t>;
   /// Each step may replace an atom in two ways.
   static constexpr unsigned kMaxDepth = 4;
 
@@ -51,13 +60,13 @@ private:
   }
 
   Bound ofFactor(const std::string &text) {
-    Factor factor = takeApart(text);
-    if (factor.isSymbol)
+    FactorRef factor = takeApart(text);
+    if (factor->isSymbol)
       return 0;
-    Bound a = of(factor.lhs), b = of(factor.rhs);
-    switch (factor.kind) {
+    Bound a = of(factor->lhs), b = of(factor->rhs);
+    switch (factor->kind) {
     case AtomKind::FloorDiv: {
-      std::optional<int64_t> divisor = factor.rhs.asConstant();
+      std::optional<int64_t> divisor = factor->rhs.asConstant();
       if (a && divisor && *divisor > 0)
         return floorDivide(*a, *divisor);
       return a && b && *a >= 0 && *b >= 0 ? Bound(0) : std::nullopt;
@@ -72,16 +81,18 @@ private:
   }
 
   /// Puts bounds of an atom in its place, so that terms may cancel: in
-  /// n - min(n, m) the minimum is at most n.
+  /// n - min(n, m) the minimum is at most n. The first atom may be the wrong one, so
+  /// a negative bound does not end the search.
   Bound ofBounds(const SymExpr &expr) {
+    Bound best;
     for (const auto &[product, coefficient] : SymFactors::terms(expr)) {
       SymExpr factor(coefficient), rest = expr;
-      std::optional<Factor> atom;
+      FactorRef atom;
       bool isScaled = true; // by what is never negative
       for (const std::string &text : product) {
-        Factor next = takeApart(text);
-        if (!atom && !next.isSymbol) {
-          atom = std::move(next);
+        FactorRef next = takeApart(text);
+        if (!atom && !next->isSymbol) {
+          atom = next;
           continue;
         }
         factor *= SymFactors::make(text);
@@ -97,10 +108,12 @@ private:
       ++depth;
       Bound bound = ofAtom(rest, factor, *atom, coefficient < 0);
       --depth;
-      if (bound)
-        return bound;
+      if (bound && (!best || *bound > *best))
+        best = bound;
+      if (best && *best >= 0)
+        break;
     }
-    return std::nullopt;
+    return best;
   }
 
   /// The bound of `rest + factor * atom`, where the factor is of one sign.

@@ -187,23 +187,29 @@ std::optional<SymExpr> SymExpr::parse(StringRef text) {
   auto simplify = [](StringRef, const Factor &atom) {
     return applyAtom(atom.kind, atom.lhs, atom.rhs);
   };
-  return Parser(text, simplify).parseAll();
+  thread_local TextMemo<std::optional<SymExpr>> memo;
+  if (std::optional<std::optional<SymExpr>> known = memo.find(text))
+    return *known;
+  return memo.remember(text, Parser(text, simplify).parseAll());
 }
 
-Factor lumen::takeApart(const std::string &text) {
+FactorRef lumen::takeApart(const std::string &text) {
+  thread_local TextMemo<FactorRef> memo;
+  if (std::optional<FactorRef> known = memo.find(text))
+    return *known;
   auto keep = [](StringRef atom, const Factor &) { return SymFactors::make(atom.str()); };
   std::optional<Factor> factor = Parser(text, keep).parseFactor();
-  return factor ? std::move(*factor) : Factor();
+  return memo.remember(text, std::make_shared<Factor>(factor ? std::move(*factor) : Factor()));
 }
 
-/// The only factor of an expression that is an atom and nothing else.
-static std::optional<Factor> asAtom(const SymExpr &expr) {
+/// The only factor of an expression that is an atom and nothing else; else null.
+static FactorRef asAtom(const SymExpr &expr) {
   const auto &terms = SymFactors::terms(expr);
   if (!expr.isValid() || terms.size() != 1 || terms.begin()->second != 1 ||
       terms.begin()->first.size() != 1)
-    return std::nullopt;
-  Factor factor = takeApart(terms.begin()->first.front());
-  return factor.isSymbol ? std::nullopt : std::optional<Factor>(std::move(factor));
+    return nullptr;
+  FactorRef factor = takeApart(terms.begin()->first.front());
+  return factor->isSymbol ? nullptr : factor;
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,25 +406,58 @@ SymExpr SymExpr::ceilDiv(const SymExpr &a, const SymExpr &b) {
 // Minimum and maximum
 //===----------------------------------------------------------------------===//
 
-SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, bool isMin) {
-  if (!a.valid || !b.valid)
-    return invalid();
+/// An expression that is an atom of two operands plus a constant.
+static FactorRef asShiftedAtom(const SymExpr &expr, SymExpr &offset) {
+  const auto &terms = SymFactors::terms(expr);
+  auto constant = terms.find({});
+  offset = SymExpr(constant == terms.end() ? 0 : constant->second);
+  return asAtom(expr - offset);
+}
+
+/// The smaller or the larger one, if it is known which that is.
+static std::optional<SymExpr> knownExtreme(const SymExpr &a, const SymExpr &b, bool isMin) {
   if ((a - b).isNonNegative())
     return isMin ? b : a;
   if ((b - a).isNonNegative())
     return isMin ? a : b;
-  // min(a, min(a, b)) = min(a, b), and min(a, max(a, b)) = a.
-  for (const SymExpr *expr : {&a, &b}) {
-    const SymExpr &other = expr == &a ? b : a;
-    std::optional<Factor> atom = asAtom(*expr);
-    if (!atom || (atom->kind != AtomKind::Min && atom->kind != AtomKind::Max) ||
-        (atom->lhs != other && atom->rhs != other))
-      continue;
-    return (atom->kind == AtomKind::Min) == isMin ? *expr : other;
+  return std::nullopt;
+}
+
+/// max(a, max(x, y) + k), where a and x + k compare, is the maximum of the larger one
+/// and y + k; max(c, min(x, y) + k) is the smaller one of max(c, x + k) and
+/// max(c, y + k), where these compare. So what is cut off a size again and again adds
+/// up. The same holds for min; nothing for other expressions.
+static std::optional<SymExpr> mergeExtremes(const SymExpr &a, const SymExpr &b, bool isMin) {
+  SymExpr offset;
+  FactorRef atom = asShiftedAtom(b, offset);
+  if (!atom || (atom->kind != AtomKind::Min && atom->kind != AtomKind::Max))
+    return std::nullopt;
+  AtomKind kind = isMin ? AtomKind::Min : AtomKind::Max;
+  SymExpr x = atom->lhs + offset, y = atom->rhs + offset;
+  std::optional<SymExpr> merged;
+  if (atom->kind == kind) {
+    if (std::optional<SymExpr> known = knownExtreme(a, x, isMin))
+      merged = applyAtom(kind, *known, y);
+    else if ((known = knownExtreme(a, y, isMin)))
+      merged = applyAtom(kind, *known, x);
+  } else if (a.asConstant()) {
+    merged = knownExtreme(applyAtom(kind, a, x), applyAtom(kind, a, y), !isMin);
   }
+  return merged && merged->isValid() ? merged : std::nullopt;
+}
+
+SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, bool isMin) {
+  if (!a.valid || !b.valid)
+    return invalid();
   std::string first = a.str(), second = b.str();
   if (second < first)
-    std::swap(first, second);
+    return extreme(name, b, a, isMin);
+  if (std::optional<SymExpr> known = knownExtreme(a, b, isMin))
+    return *known;
+  if (std::optional<SymExpr> merged = mergeExtremes(a, b, isMin))
+    return *merged;
+  if (std::optional<SymExpr> merged = mergeExtremes(b, a, isMin))
+    return *merged;
   return ofFactor((name + "(" + first + ", " + second + ")").str());
 }
 
@@ -438,7 +477,7 @@ SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
     }
   // What a size was broadcast to before, it fits again.
   for (const SymExpr *expr : {&a, &b})
-    if (std::optional<Factor> atom = asAtom(*expr); atom && atom->kind == AtomKind::Broadcast)
+    if (FactorRef atom = asAtom(*expr); atom && atom->kind == AtomKind::Broadcast)
       if (const SymExpr &other = expr == &a ? b : a; atom->lhs == other || atom->rhs == other)
         return *expr;
   std::string first = a.str(), second = b.str();
@@ -470,15 +509,15 @@ std::optional<int64_t> SymExpr::evaluate(const llvm::StringMap<int64_t> &values)
 
 std::optional<int64_t> SymExpr::evaluateFactor(const std::string &text,
                                                const llvm::StringMap<int64_t> &values) {
-  Factor factor = takeApart(text);
-  if (factor.isSymbol) {
-    auto found = values.find(factor.symbol);
+  FactorRef factor = takeApart(text);
+  if (factor->isSymbol) {
+    auto found = values.find(factor->symbol);
     return found == values.end() ? std::nullopt : std::optional<int64_t>(found->second);
   }
-  std::optional<int64_t> a = factor.lhs.evaluate(values), b = factor.rhs.evaluate(values);
+  std::optional<int64_t> a = factor->lhs.evaluate(values), b = factor->rhs.evaluate(values);
   if (!a || !b)
     return std::nullopt;
-  switch (factor.kind) {
+  switch (factor->kind) {
   case AtomKind::FloorDiv:
     return floorDivide(*a, *b);
   case AtomKind::Min:
@@ -498,14 +537,14 @@ template <typename T> SymExpr SymExpr::substituteIn(const llvm::StringMap<T> &va
   for (const auto &[product, coefficient] : terms) {
     SymExpr term(coefficient);
     for (const std::string &text : product) {
-      Factor factor = takeApart(text);
-      if (factor.isSymbol) {
-        auto found = values.find(factor.symbol);
+      FactorRef factor = takeApart(text);
+      if (factor->isSymbol) {
+        auto found = values.find(factor->symbol);
         term = term * (found == values.end() ? ofFactor(text) : SymExpr(found->second));
         continue;
       }
-      term = term * applyAtom(factor.kind, factor.lhs.substituteIn(values),
-                              factor.rhs.substituteIn(values));
+      term = term * applyAtom(factor->kind, factor->lhs.substituteIn(values),
+                              factor->rhs.substituteIn(values));
     }
     sum = sum + term;
   }
@@ -538,9 +577,8 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
   for (int step = 0; step < 64 && rest.valid && !rest.terms.empty(); ++step) {
     auto [product, coefficient] = rest.leadingTerm();
     SymExpr term;
-    bool isMultiple = divisorCoefficient == -1
-                          ? coefficient != std::numeric_limits<int64_t>::min()
-                          : coefficient % divisorCoefficient == 0;
+    bool isMultiple = divisorCoefficient == -1 ? coefficient != std::numeric_limits<int64_t>::min()
+                                               : coefficient % divisorCoefficient == 0;
     if (isMultiple &&
         std::includes(product.begin(), product.end(), divisor.begin(), divisor.end())) {
       Product difference;
@@ -561,18 +599,18 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
   for (const auto &[product, coefficient] : remainder.terms) {
     SymExpr term(coefficient);
     for (const std::string &text : product) {
-      Factor factor = takeApart(text);
-      if (factor.isSymbol) {
-        if (gone.count(factor.symbol))
+      FactorRef factor = takeApart(text);
+      if (factor->isSymbol) {
+        if (gone.count(factor->symbol))
           return std::nullopt;
         term = term * ofFactor(text);
         continue;
       }
-      std::optional<SymExpr> lhs = factor.lhs.inTermsOf(part, name, depth + 1);
-      std::optional<SymExpr> rhs = factor.rhs.inTermsOf(part, name, depth + 1);
+      std::optional<SymExpr> lhs = factor->lhs.inTermsOf(part, name, depth + 1);
+      std::optional<SymExpr> rhs = factor->rhs.inTermsOf(part, name, depth + 1);
       if (!lhs || !rhs)
         return std::nullopt;
-      term = term * applyAtom(factor.kind, *lhs, *rhs);
+      term = term * applyAtom(factor->kind, *lhs, *rhs);
     }
     result = result + term;
   }
@@ -590,18 +628,18 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
 void SymExpr::collectSymbols(std::set<std::string> &names) const {
   for (const auto &[product, coefficient] : terms)
     for (const std::string &text : product) {
-      Factor factor = takeApart(text);
-      if (factor.isSymbol) {
-        names.insert(factor.symbol);
+      FactorRef factor = takeApart(text);
+      if (factor->isSymbol) {
+        names.insert(factor->symbol);
         continue;
       }
-      factor.lhs.collectSymbols(names);
-      factor.rhs.collectSymbols(names);
+      factor->lhs.collectSymbols(names);
+      factor->rhs.collectSymbols(names);
     }
 }
 
 std::optional<int64_t> SymExpr::cappedAt(const SymExpr &of) const {
-  std::optional<Factor> atom = asAtom(*this);
+  FactorRef atom = asAtom(*this);
   if (!atom || atom->kind != AtomKind::Min)
     return std::nullopt;
   return atom->lhs == of   ? atom->rhs.asConstant()
@@ -622,16 +660,16 @@ unsigned SymExpr::lower(SymSink &sink) const {
   for (const auto *term : inOrder(terms)) {
     std::optional<unsigned> value;
     for (const std::string &text : term->first) {
-      Factor factor = takeApart(text);
+      FactorRef factor = takeApart(text);
       unsigned next;
-      if (factor.isSymbol) {
-        next = sink.symbol(factor.symbol);
+      if (factor->isSymbol) {
+        next = sink.symbol(factor->symbol);
       } else {
-        unsigned a = factor.lhs.lower(sink), b = factor.rhs.lower(sink);
-        SymOp op = factor.kind == AtomKind::FloorDiv ? SymOp::FloorDiv
-                   : factor.kind == AtomKind::Min    ? SymOp::Min
-                   : factor.kind == AtomKind::Max    ? SymOp::Max
-                                                     : SymOp::Broadcast;
+        unsigned a = factor->lhs.lower(sink), b = factor->rhs.lower(sink);
+        SymOp op = factor->kind == AtomKind::FloorDiv ? SymOp::FloorDiv
+                   : factor->kind == AtomKind::Min    ? SymOp::Min
+                   : factor->kind == AtomKind::Max    ? SymOp::Max
+                                                      : SymOp::Broadcast;
         next = sink.apply(op, a, b);
       }
       value = value ? sink.apply(SymOp::Mul, *value, next) : next;

@@ -229,6 +229,68 @@ TEST(SymExpr, KnowsWhatIsNeverNegative) {
   EXPECT_FALSE(SymExpr::differ(n, m));
 }
 
+TEST(SymExpr, KnowsThatWhatIsCutOffIsNoLonger) {
+  SymExpr n = sym("n"), m = sym("m");
+  for (const SymExpr &e : {n, n - m, SymExpr::floorDiv(n - m + 1, 2), SymExpr::max(n - m, m - 4)}) {
+    SymExpr size = SymExpr::max(e, 0);
+    EXPECT_EQ((size - SymExpr::max(size - 2, 0)).lowerBound(), 0) << e.str();
+    EXPECT_EQ(SymExpr::min(SymExpr::max(size - 2, 0), size), SymExpr::max(e - 2, 0)) << e.str();
+    EXPECT_EQ((e - SymExpr::min(e, m * 3 - 1)).lowerBound(), 0) << e.str();
+  }
+}
+
+TEST(SymExpr, AddsUpWhatIsCutOff) {
+  SymExpr n = sym("n");
+  EXPECT_EQ(SymExpr::max(SymExpr::max(n - 1, 0) - 1, 0), SymExpr::max(n - 2, 0));
+  EXPECT_EQ(SymExpr::max(SymExpr::max(n - 1, 3) + 2, 6), SymExpr::max(n + 1, 6));
+  EXPECT_EQ(SymExpr::min(7, SymExpr::min(n * 2, 9) + 1), SymExpr::min(n * 2 + 1, 7));
+  // A sum that leaves int64 stays apart.
+  // Sizes that a check alone keeps from being negative.
+  SymExpr size = SymExpr::min(n - 3, SymExpr::max(n - 5, 0));
+  EXPECT_EQ(SymExpr::max(size - 2, 0), SymExpr::max(n - 7, 0));
+  EXPECT_EQ(SymExpr::min(size, SymExpr::max(n - 7, 0)),
+            SymExpr::min(n - 3, SymExpr::max(n - 7, 0)));
+  SymExpr far = SymExpr::max(n - 4, INT64_MIN + 1) - 2;
+  EXPECT_TRUE(SymExpr::max(far, -3).isValid());
+}
+
+/// The size of x[start:end] of a dimension, as slices of a known step 1 compute it.
+SymExpr slice(const SymExpr &size, int64_t start, int64_t end) {
+  auto place = [&](int64_t bound) {
+    SymExpr position = bound < 0 ? size + bound : SymExpr(bound);
+    return SymExpr::max(SymExpr::min(position, size), 0);
+  };
+  SymExpr distance = place(end) - (start < 0 ? place(start) : SymExpr(start));
+  return SymExpr::min(SymExpr::max(distance, 0), size);
+}
+
+TEST(SymExpr, StaysSmallInChainsOfSlices) {
+  SymExpr n = sym("n");
+  const std::pair<int64_t, int64_t> slices[] = {{1, -1}, {2, 1000}, {0, -3}, {1, 40}};
+  for (const SymExpr &first : {n, SymExpr::floorDiv(n + 1, 2), SymExpr::min(n, 50), n - 2,
+                               SymExpr::floorDiv(n + 3, 4) - 1})
+    for (auto [start, end] : slices) {
+      SymExpr size = first;
+      size_t longest = 0;
+      for (int count = 1; count <= 24; ++count) {
+        size = slice(size, start, end);
+        longest = std::max(longest, size.str().size());
+        for (int64_t value : {0, 7, 100, 2000}) {
+          int64_t expected = *first.evaluate({{"n", value}});
+          for (int i = 0; i < count; ++i) {
+            int64_t last = std::clamp<int64_t>(end < 0 ? expected + end : end, 0,
+                                               std::max<int64_t>(expected, 0));
+            expected = std::max<int64_t>(last - start, 0);
+          }
+          if (*first.evaluate({{"n", value}}) >= 0) {
+            ASSERT_EQ(size.evaluate({{"n", value}}), expected) << size.str() << " of " << value;
+          }
+        }
+      }
+      EXPECT_LE(longest, 2 * first.str().size() + 40) << size.str();
+    }
+}
+
 TEST(SymExpr, StaysApartFromAPartThatHoldsIt) {
   SymExpr n = sym("n"), part = n - SymExpr::min(n, sym("m"));
   EXPECT_EQ(n.inTermsOf(part, "s"), std::nullopt);

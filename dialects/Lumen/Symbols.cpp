@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -111,7 +112,8 @@ public:
   }
 
 private:
-  static constexpr unsigned kMaxDepth = 64;
+  /// Above the nesting of what `str` prints, with room for parentheses around sums.
+  static constexpr unsigned kMaxDepth = 2 * SymExpr::kMaxNesting;
 
   void skipSpace() { rest = rest.ltrim(' '); }
 
@@ -199,7 +201,10 @@ FactorRef lumen::takeApart(const std::string &text) {
     return *known;
   auto keep = [](StringRef atom, const Factor &) { return SymFactors::make(atom.str()); };
   std::optional<Factor> factor = Parser(text, keep).parseFactor();
-  return memo.remember(text, std::make_shared<Factor>(factor ? std::move(*factor) : Factor()));
+  // A part that reads as nothing must not become a size.
+  if (!factor)
+    llvm::report_fatal_error("a size has the part '" + StringRef(text) + "', which no size prints");
+  return memo.remember(text, std::make_shared<Factor>(std::move(*factor)));
 }
 
 /// The only factor of an expression that is an atom and nothing else; else null.
@@ -231,7 +236,39 @@ SymExpr SymExpr::ofFactor(std::string text) {
 
 SymExpr SymExpr::invalid() {
   SymExpr result;
-  result.valid = false;
+  result.state = State::Overflow;
+  return result;
+}
+
+SymExpr SymExpr::invalidOf(const SymExpr &a, const SymExpr &b) {
+  SymExpr result = invalid();
+  if (a.isTooComplicated() || b.isTooComplicated())
+    result.state = State::TooComplicated;
+  return result;
+}
+
+/// How deep atoms stand in an atom of this text; parentheses in quoted names are none.
+static unsigned nestingOf(StringRef text) {
+  unsigned depth = 0, deepest = 0;
+  bool isQuoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (isQuoted && text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      isQuoted = !isQuoted;
+    else if (!isQuoted && text[i] == '(')
+      deepest = std::max(deepest, ++depth);
+    else if (!isQuoted && text[i] == ')')
+      --depth;
+  }
+  return deepest;
+}
+
+SymExpr SymExpr::ofNewAtom(std::string text) {
+  if (text.size() <= kMaxLength && nestingOf(text) <= kMaxNesting)
+    return ofFactor(std::move(text));
+  SymExpr result;
+  result.state = State::TooComplicated;
   return result;
 }
 
@@ -246,12 +283,12 @@ void SymExpr::addTerm(const Product &product, int64_t coefficient) {
 }
 
 SymExpr SymExpr::operator+(const SymExpr &other) const {
-  if (!valid || !other.valid)
-    return invalid();
+  if (!isValid() || !other.isValid())
+    return invalidOf(*this, other);
   SymExpr result = *this;
   for (const auto &[product, coefficient] : other.terms) {
     result.addTerm(product, coefficient);
-    if (!result.valid)
+    if (!result.isValid())
       break;
   }
   return result;
@@ -260,8 +297,8 @@ SymExpr SymExpr::operator+(const SymExpr &other) const {
 SymExpr SymExpr::operator-(const SymExpr &other) const { return *this + other * SymExpr(-1); }
 
 SymExpr SymExpr::operator*(const SymExpr &other) const {
-  if (!valid || !other.valid)
-    return invalid();
+  if (!isValid() || !other.isValid())
+    return invalidOf(*this, other);
   SymExpr result;
   for (const auto &[a, ca] : terms)
     for (const auto &[b, cb] : other.terms) {
@@ -271,14 +308,14 @@ SymExpr SymExpr::operator*(const SymExpr &other) const {
       if (llvm::MulOverflow(ca, cb, coefficient))
         return invalid();
       result.addTerm(product, coefficient);
-      if (!result.valid)
+      if (!result.isValid())
         return result;
     }
   return result;
 }
 
 std::optional<int64_t> SymExpr::asConstant() const {
-  if (!valid || terms.size() > 1)
+  if (!isValid() || terms.size() > 1)
     return std::nullopt;
   if (terms.empty())
     return 0;
@@ -327,7 +364,7 @@ std::optional<SymExpr> SymExpr::divideExactly(const SymExpr &a, const SymExpr &b
   const auto &[divisor, divisorCoefficient] = b.leadingTerm();
   // Each step removes the leading term, but may add smaller ones; sizes of real
   // models have few, and longer divisions stay atoms.
-  for (int step = 0; step < 32 && rest.valid; ++step) {
+  for (int step = 0; step < 32 && rest.isValid(); ++step) {
     if (rest.terms.empty())
       return quotient;
     const auto &[product, coefficient] = rest.leadingTerm();
@@ -371,12 +408,12 @@ SymExpr SymExpr::floorDivConstant(const SymExpr &a, int64_t d) {
     return whole + SymExpr(*floorDivide(*constant, d));
   if (d == 1)
     return whole + reduced;
-  return whole + ofFactor("floordiv(" + reduced.str() + ", " + std::to_string(d) + ")");
+  return whole + ofNewAtom("floordiv(" + reduced.str() + ", " + std::to_string(d) + ")");
 }
 
 SymExpr SymExpr::floorDiv(const SymExpr &a, const SymExpr &b) {
-  if (!a.valid || !b.valid)
-    return invalid();
+  if (!a.isValid() || !b.isValid())
+    return invalidOf(a, b);
   if (std::optional<int64_t> divisor = b.asConstant()) {
     if (*divisor == 0)
       return invalid();
@@ -386,13 +423,13 @@ SymExpr SymExpr::floorDiv(const SymExpr &a, const SymExpr &b) {
     }
     if (*divisor < 0) {
       SymExpr negatedA = SymExpr(0) - a, negatedB = SymExpr(0) - b;
-      return negatedB.valid ? floorDiv(negatedA, negatedB) : invalid();
+      return negatedB.isValid() ? floorDiv(negatedA, negatedB) : invalid();
     }
     return *divisor == 1 ? a : floorDivConstant(a, *divisor);
   }
   if (std::optional<SymExpr> quotient = divideExactly(a, b))
     return *quotient;
-  return ofFactor("floordiv(" + a.str() + ", " + b.str() + ")");
+  return ofNewAtom("floordiv(" + a.str() + ", " + b.str() + ")");
 }
 
 SymExpr SymExpr::ceilDiv(const SymExpr &a, const SymExpr &b) {
@@ -447,8 +484,8 @@ static std::optional<SymExpr> mergeExtremes(const SymExpr &a, const SymExpr &b, 
 }
 
 SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, bool isMin) {
-  if (!a.valid || !b.valid)
-    return invalid();
+  if (!a.isValid() || !b.isValid())
+    return invalidOf(a, b);
   std::string first = a.str(), second = b.str();
   if (second < first)
     return extreme(name, b, a, isMin);
@@ -458,15 +495,15 @@ SymExpr SymExpr::extreme(StringRef name, const SymExpr &a, const SymExpr &b, boo
     return *merged;
   if (std::optional<SymExpr> merged = mergeExtremes(b, a, isMin))
     return *merged;
-  return ofFactor((name + "(" + first + ", " + second + ")").str());
+  return ofNewAtom((name + "(" + first + ", " + second + ")").str());
 }
 
 SymExpr SymExpr::min(const SymExpr &a, const SymExpr &b) { return extreme("min", a, b, true); }
 SymExpr SymExpr::max(const SymExpr &a, const SymExpr &b) { return extreme("max", a, b, false); }
 
 SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
-  if (!a.valid || !b.valid)
-    return invalid();
+  if (!a.isValid() || !b.isValid())
+    return invalidOf(a, b);
   if (a == b)
     return a;
   // A constant other than 1 decides: the other one is 1 or equal to it.
@@ -483,7 +520,7 @@ SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
   std::string first = a.str(), second = b.str();
   if (second < first)
     std::swap(first, second);
-  return ofFactor("broadcast(" + first + ", " + second + ")");
+  return ofNewAtom("broadcast(" + first + ", " + second + ")");
 }
 
 //===----------------------------------------------------------------------===//
@@ -491,7 +528,7 @@ SymExpr SymExpr::broadcast(const SymExpr &a, const SymExpr &b) {
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> SymExpr::evaluate(const llvm::StringMap<int64_t> &values) const {
-  if (!valid)
+  if (!isValid())
     return std::nullopt;
   int64_t sum = 0;
   for (const auto &[product, coefficient] : terms) {
@@ -531,8 +568,8 @@ std::optional<int64_t> SymExpr::evaluateFactor(const std::string &text,
 }
 
 template <typename T> SymExpr SymExpr::substituteIn(const llvm::StringMap<T> &values) const {
-  if (!valid)
-    return invalid();
+  if (!isValid())
+    return *this;
   SymExpr sum;
   for (const auto &[product, coefficient] : terms) {
     SymExpr term(coefficient);
@@ -574,7 +611,7 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
   // Division with remainder; a part that is one factor is found in any place.
   const auto &[divisor, divisorCoefficient] = part.leadingTerm();
   SymExpr quotient, remainder, rest = *this;
-  for (int step = 0; step < 64 && rest.valid && !rest.terms.empty(); ++step) {
+  for (int step = 0; step < 64 && rest.isValid() && !rest.terms.empty(); ++step) {
     auto [product, coefficient] = rest.leadingTerm();
     SymExpr term;
     bool isMultiple = divisorCoefficient == -1 ? coefficient != std::numeric_limits<int64_t>::min()
@@ -593,7 +630,7 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
       rest = rest - term;
     }
   }
-  if (!rest.valid || !rest.terms.empty())
+  if (!rest.isValid() || !rest.terms.empty())
     return std::nullopt;
   SymExpr result;
   for (const auto &[product, coefficient] : remainder.terms) {
@@ -618,7 +655,7 @@ std::optional<SymExpr> SymExpr::inTermsOf(const SymExpr &part, StringRef name,
   if (!factor)
     return std::nullopt;
   result = result + *factor * symbol(name);
-  return result.valid ? std::optional<SymExpr>(result) : std::nullopt;
+  return result.isValid() ? std::optional<SymExpr>(result) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -651,11 +688,11 @@ int64_t SymExpr::knownDivisor() const {
   int64_t divisor = 0;
   for (const auto &[product, coefficient] : terms)
     divisor = std::gcd(divisor, coefficient);
-  return valid ? divisor : 1;
+  return isValid() ? divisor : 1;
 }
 
 unsigned SymExpr::lower(SymSink &sink) const {
-  assert(valid && "an expression without value cannot be lowered");
+  assert(isValid() && "an expression without value cannot be lowered");
   std::optional<unsigned> sum;
   for (const auto *term : inOrder(terms)) {
     std::optional<unsigned> value;
@@ -690,8 +727,8 @@ unsigned SymExpr::lower(SymSink &sink) const {
 }
 
 std::string SymExpr::str() const {
-  if (!valid)
-    return "<overflow>";
+  if (!isValid())
+    return isTooComplicated() ? "<too complicated>" : "<overflow>";
   if (terms.empty())
     return "0";
   auto order = inOrder(terms);

@@ -34,9 +34,15 @@ public:
 };
 
 /// A size expression. Value type; equality is structural on the normal form.
-/// Arithmetic that leaves int64 gives an expression for which `isValid` is false.
+/// Arithmetic that leaves int64 gives an expression for which `isValid` is false, and
+/// so does an atom that is too complicated.
 class SymExpr {
 public:
+  /// How deep atoms stand in atoms, and how long the text of one is, at most. Both
+  /// are far above the sizes of real models, which every pass reads again.
+  static constexpr unsigned kMaxNesting = 64;
+  static constexpr size_t kMaxLength = 16384;
+
   SymExpr() : SymExpr(0) {}
   SymExpr(int64_t constant);
 
@@ -64,11 +70,13 @@ public:
   SymExpr &operator*=(const SymExpr &other) { return *this = *this * other; }
 
   bool operator==(const SymExpr &other) const {
-    return terms == other.terms && valid == other.valid;
+    return terms == other.terms && state == other.state;
   }
   bool operator!=(const SymExpr &other) const { return !(*this == other); }
 
-  bool isValid() const { return valid; }
+  bool isValid() const { return state == State::Valid; }
+  /// Whether it is the complexity of an expression that made it invalid.
+  bool isTooComplicated() const { return state == State::TooComplicated; }
   std::optional<int64_t> asConstant() const;
   /// The value with every symbol replaced; nothing where a symbol is missing,
   /// a division is by zero or a result leaves int64.
@@ -114,7 +122,13 @@ private:
 
   std::optional<SymExpr> inTermsOf(const SymExpr &part, llvm::StringRef name,
                                    unsigned depth) const;
+  enum class State : uint8_t { Overflow, Valid, TooComplicated };
+
   static SymExpr ofFactor(std::string text);
+  /// An atom that was not there before; invalid past the limits.
+  static SymExpr ofNewAtom(std::string text);
+  /// What arithmetic on operands gives of which one is invalid.
+  static SymExpr invalidOf(const SymExpr &a, const SymExpr &b);
   static SymExpr extreme(llvm::StringRef name, const SymExpr &a, const SymExpr &b, bool isMin);
   static SymExpr floorDivConstant(const SymExpr &a, int64_t divisor);
   /// The polynomial q with a = q*b; nothing if there is none.
@@ -126,7 +140,7 @@ private:
   const std::pair<const Product, int64_t> &leadingTerm() const;
 
   std::map<Product, int64_t> terms;
-  bool valid = true;
+  State state = State::Valid;
 };
 
 } // namespace lumen

@@ -187,7 +187,11 @@ LogicalResult Node::checkSize(Shape shape) {
   // symbols make of it, the run checks.
   constexpr int64_t kAddressable = int64_t(1) << 47;
   int64_t bytes = 8;
-  for (const SymExpr &expr : shape) {
+  for (auto [dimension, expr] : llvm::enumerate(shape)) {
+    if (expr.isTooComplicated())
+      return error() << "a size is too complicated: dimension " << dimension
+                     << " of the result nests more than " << SymExpr::kMaxNesting
+                     << " operations or takes more than " << SymExpr::kMaxLength << " characters";
     if (!expr.isValid())
       return error() << "result of shape " << shapeText(shape) << " is too large";
     std::optional<int64_t> size = expr.asConstant();

@@ -52,6 +52,31 @@ TEST(SymExpr, NoticesOverflow) {
   EXPECT_FALSE((large * sym("a")).evaluate({{"a", 4}}).has_value());
 }
 
+TEST(SymExpr, IsInvalidPastItsLimits) {
+  SymExpr deep = sym("a (b");
+  for (unsigned i = 0; i < SymExpr::kMaxNesting; ++i)
+    deep = SymExpr::floorDiv(deep + 1, 2);
+  ASSERT_TRUE(deep.isValid());
+  EXPECT_EQ(SymExpr::parse(deep.str()), deep);
+  EXPECT_EQ(deep.evaluate({{"a (b", 1}}), 1);
+  SymExpr deeper = SymExpr::floorDiv(deep + 1, 2);
+  for (const SymExpr &expr : {deeper, deeper + 1, SymExpr(2) * deeper, SymExpr::max(deeper, 0),
+                              deep.substitute(llvm::StringMap<SymExpr>{{"a (b", deep}})}) {
+    EXPECT_FALSE(expr.isValid());
+    EXPECT_TRUE(expr.isTooComplicated());
+  }
+  EXPECT_FALSE(SymExpr::parse("floordiv(" + deep.str() + " + 1, 2)").has_value());
+  EXPECT_FALSE((SymExpr(INT64_MAX) + 1).isTooComplicated());
+  // What doubles with each step ends before it is of any length.
+  SymExpr wide = sym("a"), other = sym("b");
+  for (int i = 0; i < 64 && wide.isValid(); ++i) {
+    SymExpr next = SymExpr::min(wide * 2 - other, other * 3 - wide);
+    other = SymExpr::max(wide - 7, other * 5 - wide * 2);
+    wide = next;
+  }
+  EXPECT_TRUE(wide.isTooComplicated());
+}
+
 TEST(SymExpr, NeedsEverySymbol) {
   EXPECT_EQ((sym("a") * sym("b")).evaluate({{"a", 2}}), std::nullopt);
   EXPECT_EQ((sym("a") * sym("b")).substitute(llvm::StringMap<int64_t>{{"a", 2}}), sym("b") * 2);

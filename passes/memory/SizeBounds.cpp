@@ -94,8 +94,14 @@ Interval RangeSink::combine(SymOp op, const Interval &a, const Interval &b) {
       return {SymExpr(0), a.high};
     return {};
   }
-  case SymOp::Min:
-    return {both(a.low, b.low, SymExpr::min), either(a.high, b.high, SymExpr::min)};
+  case SymOp::Min: {
+    std::optional<SymExpr> high = either(a.high, b.high, SymExpr::min);
+    // "To the end" is a large number in ONNX: no bound that memory could be planned for.
+    constexpr int64_t kLargestCap = 1 << 20;
+    if ((!a.high || !b.high) && high && high->asConstant().value_or(0) > kLargestCap)
+      high.reset();
+    return {both(a.low, b.low, SymExpr::min), high};
+  }
   case SymOp::Max:
     return {either(a.low, b.low, SymExpr::max), both(a.high, b.high, SymExpr::max)};
   case SymOp::Broadcast:

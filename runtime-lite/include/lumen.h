@@ -675,7 +675,9 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
 }
 
 /* Computes all outputs. Inputs and outputs are in the model's order and all are
- * given. Inputs are row-major and in host memory, of any alignment. An output
+ * given. Inputs are row-major and in host memory, of any alignment. None may lie in
+ * what the context's last run left (carried state: copy it, or give its outputs memory
+ * of your own); that is refused. An output
  * whose data is NULL, or what the last run left there, is the context's until
  * its next run; else it is written into the caller's memory of `capacity` bytes.
  * Type, shape (the context's) and strides of the outputs are filled. Allocates

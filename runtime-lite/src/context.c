@@ -174,6 +174,8 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
   context *context = (struct context *)base;
   int code = lumen_check_inputs(context->model->abi, inputs, num_inputs, true, status);
   if (!code)
+    code = lumen_check_apart(context, inputs, status);
+  if (!code)
     code = follow_shapes(context, inputs, status);
   if (!code)
     code = lumen_check_outputs(context, outputs, num_outputs, status);
@@ -189,9 +191,12 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
       context->inputs[i] = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
   }
   for (uint32_t i = 0; i < num_outputs; ++i) {
-    const lumen_tensor *tensor = &outputs[i].u.tensor;
+    lumen_tensor *tensor = &outputs[i].u.tensor;
     bool is_own = !lumen_is_numbers(&abi->outputs[i]) || is_contexts(context, i, tensor);
     context->outputs[i] = is_own ? NULL : (char *)tensor->data + tensor->byte_offset;
+    /* That it is the context's must not hang on an address that the run may free. */
+    if (is_own && lumen_is_numbers(&abi->outputs[i]))
+      tensor->data = NULL;
   }
   code = context->model->driver->run(context, status);
   if (!code)

@@ -35,6 +35,10 @@ struct lumen_driver {
   /* All but what the plan says. */
   void (*context_memory)(const context *context, lumen_context_memory_info *info);
 
+  /* The output whose memory, the context's own, holds the address; LUMEN_ABI_NONE: no
+   * memory of results does. num_outputs: part of a result of some other kind. */
+  uint32_t (*owner)(const context *context, const void *address);
+
   /* Runs the schedule by context->plan, with context->inputs and ->outputs (NULL
    * outputs are placed, and the pointers written). */
   int (*run)(context *context, lumen_status *status);

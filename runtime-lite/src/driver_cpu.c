@@ -408,6 +408,8 @@ static int fit_outputs(context *context, cpu_context *state, lumen_status *statu
     if (bytes == UINT64_MAX || (state->owned_outputs[i] && bytes <= state->owned_capacity[i]))
       continue;
     free(state->owned_outputs[i]);
+    /* Whoever is given that address next is not the context. */
+    context->handed_out[i] = NULL;
     atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[i]);
     state->owned_capacity[i] = 0;
     state->owned_outputs[i] = lumen_allocate_large(bytes);
@@ -847,6 +849,20 @@ static void cpu_context_memory(const context *context, lumen_context_memory_info
     info->output_capacity += state->owned_capacity[i];
 }
 
+static uint32_t cpu_owner(const context *context, const void *address) {
+  const cpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    if ((uintptr_t)address - (uintptr_t)state->owned_outputs[i] < state->owned_capacity[i])
+      return i;
+  if (!lumen_heap_holds(&state->storages.heap, address))
+    return LUMEN_ABI_NONE;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    if (address == context->handed_out[i])
+      return i;
+  return abi->num_outputs;
+}
+
 static int cpu_synchronize(context *context, lumen_status *status) {
   (void)context;
   (void)status;
@@ -864,5 +880,6 @@ const lumen_driver lumen_driver_cpu = {.kind = "cpu",
                                        .context_open = cpu_context_open,
                                        .context_close = cpu_context_close,
                                        .context_memory = cpu_context_memory,
+                                       .owner = cpu_owner,
                                        .run = cpu_run,
                                        .synchronize = cpu_synchronize};

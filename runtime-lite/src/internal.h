@@ -86,6 +86,8 @@ void lumen_weights_close(model *model);
 /* values.c: checks a run's values against the signature. */
 int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t count,
                        bool with_data, lumen_status *status);
+/* Fails where a (checked) input lies in results of the last run: the next overwrites them. */
+int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_status *status);
 int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,
                         lumen_status *status);
 

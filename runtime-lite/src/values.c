@@ -1,5 +1,6 @@
 /* values.c - checks at the entry of a run, so that no kernel ever sees a wrong
  * pointer, type or extent. */
+#include "driver.h"
 #include "plan.h"
 
 #include <stdarg.h>
@@ -198,6 +199,62 @@ int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, ui
   for (uint32_t i = 0; !code && i < count; ++i)
     code = check_input(&abi->inputs[i], &inputs[i], with_data, status);
   return code;
+}
+
+static uint32_t owner_of(const context *context, const void *address) {
+  return address ? context->model->driver->owner(context, address) : LUMEN_ABI_NONE;
+}
+
+/* As lumen_driver.owner says, of all that a value points to and a run reads. */
+static uint32_t owner_of_value(const context *context, uint32_t dtype, const lumen_value *value) {
+  uint32_t owner = LUMEN_ABI_NONE;
+  if (value->kind == LUMEN_TENSOR) {
+    const lumen_tensor *tensor = &value->u.tensor;
+    if (tensor->data && lumen_tensor_bytes(dtype, tensor->ndim, tensor->shape) != 0)
+      owner = owner_of(context, (char *)tensor->data + tensor->byte_offset);
+    return owner == LUMEN_ABI_NONE ? owner_of(context, tensor->shape) : owner;
+  }
+  if (value->kind == LUMEN_STRINGS) {
+    const lumen_strings *strings = &value->u.strings;
+    owner = owner_of(context, strings->shape);
+    uint64_t count = is_empty(strings->ndim, strings->shape) ? 0 : 1;
+    for (int32_t d = 0; d < strings->ndim; ++d)
+      count *= (uint64_t)strings->shape[d];
+    if (count && owner == LUMEN_ABI_NONE)
+      owner = owner_of(context, strings->data);
+    for (uint64_t i = 0; i < count && owner == LUMEN_ABI_NONE; ++i)
+      if (strings->data[i].length)
+        owner = owner_of(context, strings->data[i].data);
+    return owner;
+  }
+  if (value->kind == LUMEN_SEQUENCE) {
+    const lumen_sequence *sequence = &value->u.sequence;
+    if (sequence->length)
+      owner = owner_of(context, sequence->items);
+    for (uint64_t i = 0; i < sequence->length && owner == LUMEN_ABI_NONE; ++i)
+      owner = owner_of_value(context, dtype, &sequence->items[i]);
+    return owner;
+  }
+  const lumen_value *inside = value->u.optional.value;
+  owner = owner_of(context, inside);
+  return owner == LUMEN_ABI_NONE && inside ? owner_of_value(context, dtype, inside) : owner;
+}
+
+int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < abi->num_inputs; ++i) {
+    uint32_t owner = owner_of_value(context, abi->inputs[i].dtype, &inputs[i]);
+    if (owner == LUMEN_ABI_NONE)
+      continue;
+    if (owner < abi->num_outputs)
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "input '%s': lies in output '%s' of the last run, copy it first",
+                        abi->inputs[i].name, abi->outputs[owner].name);
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "input '%s': lies in an output of the last run, copy it first",
+                      abi->inputs[i].name);
+  }
+  return LUMEN_OK;
 }
 
 int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,

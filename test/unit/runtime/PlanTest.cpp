@@ -203,6 +203,53 @@ TEST_F(PlanTest, CallerArena) {
   EXPECT_EQ(opened->memory().arena_capacity, 64u);
 }
 
+// The context's outputs are overwritten, or freed, by the run that would read them.
+TEST_F(PlanTest, OutputAsInput) {
+  open();
+  expectRun(3);
+  auto *y = static_cast<float *>(outputs[0].u.tensor.data);
+  std::vector<float> memory(90);
+  for (int64_t batch : {1, 2, 3}) {
+    setShapes(batch, batch);
+    inputs[1].u.tensor.data = y + (3 - batch);
+    EXPECT_EQ(opened->run(inputs, outputs),
+              "input 'b': lies in output 'y' of the last run, copy it first");
+    EXPECT_EQ(opened->status.code, LUMEN_ERROR_INVALID_ARGUMENT);
+  }
+  // What the caller brings for an output may be an input of the next run.
+  outputs[0] = lumen_output_buffer(memory.data(), memory.size() * sizeof(float));
+  expectRun(3);
+  setShapes(3, 3);
+  std::vector<float> expected(3);
+  for (int i = 0; i < 3; ++i)
+    expected[i] = a[2 * i] + a[2 * i + 1] + memory[i];
+  inputs[1].u.tensor.data = memory.data();
+  outputs[0] = {};
+  ASSERT_EQ(opened->run(inputs, outputs), "");
+  auto *result = static_cast<float *>(outputs[0].u.tensor.data);
+  EXPECT_EQ(std::vector<float>(result, result + 3), expected);
+  // Nothing lies in nothing.
+  setShapes(0, 0);
+  inputs[1].u.tensor.data = result;
+  EXPECT_EQ(opened->run(inputs, outputs), "");
+}
+
+// An address that the context has given back is no longer its own.
+TEST_F(PlanTest, FreedOutput) {
+  open();
+  expectRun(3);
+  void *freed = outputs[0].u.tensor.data;
+  std::vector<float> memory(90);
+  outputs[0] = lumen_output_buffer(memory.data(), memory.size() * sizeof(float));
+  expectRun(90);
+  outputs[0] = lumen_output_buffer(freed, 0);
+  EXPECT_EQ(run(3, 3), "output 'y': capacity is 0 bytes, expected at least 12");
+  // One that is passed on as it was stays the context's, wherever it goes.
+  outputs[0] = {};
+  for (int64_t batch : {3, 95, 3, 100, 4})
+    expectRun(batch);
+}
+
 TEST_F(PlanTest, Memory) {
   open();
   lumen_memory_info before, after;

@@ -139,6 +139,24 @@ TEST(FindTest, CallerCannotOwnUnbounded) {
                                        "memory must be the context's (data NULL)");
 }
 
+// A result in the heap is gone when the next run begins.
+TEST(FindTest, OutputAsInput) {
+  FindModel fake(/*bounded=*/false);
+  OpenModel opened(fake);
+  lumen_value out = {};
+  ASSERT_EQ(fake.find(opened, 30, out), "");
+  int64_t shape[1] = {FindModel::n};
+  auto *y = static_cast<int64_t *>(out.u.tensor.data);
+  lumen_value inputs[1] = {lumen_tensor_value(y, LUMEN_F32, 1, shape)}, outputs[1] = {};
+  EXPECT_EQ(opened.run(inputs, outputs),
+            "input 'x': lies in output 'y' of the last run, copy it first");
+  inputs[0].u.tensor.data = y + 1;
+  EXPECT_EQ(opened.run(inputs, outputs),
+            "input 'x': lies in an output of the last run, copy it first");
+  EXPECT_EQ(fake.find(opened, 7, out), "");
+  expectPositions(out, 7);
+}
+
 // With a bound the caller's memory serves, and no run writes beyond it.
 TEST(FindTest, Bounded) {
   FindModel fake(/*bounded=*/true);

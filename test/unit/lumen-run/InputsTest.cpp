@@ -126,7 +126,7 @@ TEST_F(FolderTest, Precedence) {
   EXPECT_EQ(first((*tensors)[0]), 10);
   EXPECT_EQ(first((*tensors)[1]), 0);
   for (int i = 0; i < 2; ++i) {
-    carried[i].emplace(i ? LUMEN_I64 : LUMEN_F32, llvm::ArrayRef<int64_t>{2, 3});
+    carried[i] = Tensor(i ? LUMEN_I64 : LUMEN_F32, llvm::ArrayRef<int64_t>{2, 3});
     setElement(carried[i]->dtype, carried[i]->bytes.data(), 0, 5);
   }
   tensors = makeInputs({arguments, folder, carried}, infos, 2, 1);

@@ -249,14 +249,35 @@ def difference(actual, expected):
                     if np.asarray(actual).dtype == object else np.asarray(expected))
 
 
-def run_case(name, folder):
-    """What differs from ONNX Runtime, or None."""
-    graph, feeds, opset, fails = CASES[name]
+def model_of(name):
+    graph, _, opset, _ = CASES[name]
     header = "ir_version: 10" + ("" if graph.startswith("<") else f', opset_import: ["": {opset}]')
     if graph.startswith("<"):
         imports, graph = graph[1:].split(">", 1)
         header += ", " + imports
-    model = onnx.parser.parse_model(f"<{header}> {graph}")
+    return onnx.parser.parse_model(f"<{header}> {graph}")
+
+
+def operators():
+    """Those that some case has, also in a body, as lumenc names them."""
+    found = set()
+
+    def visit(graph):
+        for node in graph.node:
+            found.add(f"{node.domain}::{node.op_type}" if node.domain else node.op_type)
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH:
+                    visit(attribute.g)
+
+    for name in CASES:
+        visit(model_of(name).graph)
+    return found
+
+
+def run_case(name, folder):
+    """What differs from ONNX Runtime, or None."""
+    _, feeds, _, fails = CASES[name]
+    model = model_of(name)
     folder.mkdir(parents=True, exist_ok=True)
     path, artifact = folder / "model.onnx", folder / "model.so"
     onnx.save(model, path)

@@ -98,7 +98,10 @@ def errors(actual, expected, rtol, atol):
     distance = np.abs(actual - expected)
     agree = bool(np.all(distance <= atol + rtol * np.abs(expected)))  # false for NaN
     # Relative to values as large as those where the absolute tolerance stops to matter.
-    relative = distance / np.maximum(np.abs(expected), atol / rtol)
+    # An answer of zeros has no such values.
+    magnitude = np.maximum(np.abs(expected), atol / rtol)
+    relative = np.divide(distance, magnitude, out=np.where(distance > 0, np.inf, 0.0),
+                         where=magnitude > 0)
     return float(np.max(distance, initial=0)), float(np.max(relative, initial=0)), agree
 
 

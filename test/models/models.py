@@ -359,7 +359,7 @@ MODELS |= {
                              carried={"hn": "h", "cn": "c"}),
     "ppocr-det": paddle("ch_PP-OCRv4_det", packaged_models.detector_page_feed,
                         (1, 2, 3), (1, 5, 4), (2, 3, 7), (1, 2, 3),
-                        limits=[(1, 2), (1, 6), (1, 6)]),
+                        limits=[(1, 2), (2, 6), (2, 6)]),
     "ppocr-rec": paddle("ch_PP-OCRv4_rec", packaged_models.page_feed,
                         (1, 48, 160), (3, 48, 320), (2, 48, 73), (1, 48, 160),
                         limits=[(1, 3), (48, 48), (8, 320)]),

@@ -11,6 +11,8 @@ enum { group = 64 };
 
 /* After so much no further order is tried: a quarter of a second. */
 enum { max_work = 60000000 };
+/* The same for orders that are mended, which gains a few percent: some ten milliseconds. */
+enum { max_mending = 3000000, mends = 48 };
 
 typedef struct sortable {
   uint64_t key;
@@ -258,22 +260,59 @@ static uint64_t key_of(order_kind kind, const lumen_range *range) {
   }
 }
 
+static void set_order(lumen_packing *packing, const lumen_range *ranges, order_kind kind) {
+  for (uint32_t i = 0; i < packing->count; ++i)
+    packing->order[i] = (sortable){key_of(kind, &ranges[i]), i};
+  sort(packing->order, packing->count);
+}
+
+/* Moves a range that ends at the top of the arena half of the way to the front of the
+ * order, so that it is placed while there is room further down. False if it is first. */
+static bool promote_top(lumen_packing *packing, const lumen_range *ranges) {
+  uint64_t top = 0;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < packing->count; ++i) {
+    uint32_t index = packing->order[i].index;
+    if (!ranges[index].fixed && packing->offsets[index] + ranges[index].size > top) {
+      top = packing->offsets[index] + ranges[index].size;
+      at = i;
+    }
+  }
+  sortable item = packing->order[at];
+  memmove(&packing->order[at / 2 + 1], &packing->order[at / 2], (at - at / 2) * sizeof(item));
+  packing->order[at / 2] = item;
+  return at > 0;
+}
+
+static void keep_if_better(const lumen_packing *packing, lumen_range *ranges, uint64_t total,
+                           uint64_t *size) {
+  if (total >= *size)
+    return;
+  *size = total;
+  for (uint32_t i = 0; i < packing->count; ++i)
+    if (!ranges[i].fixed)
+      ranges[i].offset = packing->offsets[i];
+}
+
 void lumen_pack(lumen_packing *packing, lumen_range *ranges, uint64_t *size,
                 uint64_t *lower_bound) {
   *size = UINT64_MAX;
   *lower_bound = peak(packing, ranges);
   uint64_t work = 0;
   for (uint32_t kind = 0; kind < num_orders && *size > *lower_bound && work <= max_work; ++kind) {
+    set_order(packing, ranges, (order_kind)kind);
     work += packing->work;
-    for (uint32_t i = 0; i < packing->count; ++i)
-      packing->order[i] = (sortable){key_of((order_kind)kind, &ranges[i]), i};
-    sort(packing->order, packing->count);
-    uint64_t total = pack_in_order(packing, ranges, *size);
-    if (total == UINT64_MAX)
-      continue;
-    *size = total;
-    for (uint32_t i = 0; i < packing->count; ++i)
-      if (!ranges[i].fixed)
-        ranges[i].offset = packing->offsets[i];
+    keep_if_better(packing, ranges, pack_in_order(packing, ranges, *size), size);
+  }
+  /* Where none of them is good, each is mended a while. */
+  uint64_t good = *lower_bound + *lower_bound / 32;
+  for (uint32_t kind = 0; kind < num_orders && *size > good; ++kind) {
+    set_order(packing, ranges, (order_kind)kind);
+    for (uint32_t i = 0; i < mends && *size > good && work <= max_mending; ++i) {
+      work += packing->work;
+      keep_if_better(packing, ranges, pack_in_order(packing, ranges, UINT64_MAX), size);
+      if (!promote_top(packing, ranges))
+        break;
+    }
   }
 }

@@ -80,6 +80,20 @@ def compare_step(outputs, expected, stacked, args):
     return worst, None
 
 
+def hangs_on_rounding(session, feed, expected, args):
+    """Whether ONNX Runtime itself decides otherwise (which box has the higher score, which
+    word the higher probability) where the input changes by some millionths."""
+    rng = np.random.default_rng(0)
+    for _ in range(16):
+        moved = {name: (value * (1 + 3e-6 * rng.standard_normal(value.shape))).astype(value.dtype)
+                 if value.dtype.kind == "f" else value for name, value in feed.items()}
+        for name, value in zip(expected, session.run(list(expected), moved)):
+            if (value.shape != expected[name].shape
+                    or not errors(value, expected[name], args.rtol, args.atol)[2]):
+                return True
+    return False
+
+
 def whole_feeds(model, feeds, results):
     """Each step's inputs with what it carries from the step before, as ONNX Runtime has it."""
     state = {}
@@ -141,9 +155,15 @@ def compare(name, model, args, folder):
         folders = run_steps(artifact, feeds, model.carried, args, folder)
 
     row = {"model": name, "level": args.level, "threads": args.threads, "max_abs": 0.0,
-           "max_rel": 0.0, "result": "ok", "steps": len(feeds), "arena_to_bound": 1.0}
+           "max_rel": 0.0, "result": "ok", "steps": len(feeds), "arena_to_bound": 1.0,
+           "undecided": 0}
     for index, (feed, expected, (outputs, memory)) in enumerate(zip(feeds, results, folders)):
         worst, wrong = compare_step(outputs, expected, model.stacked, args)
+        if wrong and not model.carried and hangs_on_rounding(session, feed, expected, args):
+            # Such runs are rare: many would be a mistake that this hides.
+            row["undecided"] += 1
+            if row["undecided"] <= 1 + len(feeds) // 100:
+                continue
         # Slots start on multiples of 64 bytes: of small arenas that is more than 5%.
         arena, bound = memory["arena_bytes"], memory["arena_lower_bound_bytes"]
         slack = 1024 if bound < SMALL_ARENA else 0
@@ -196,7 +216,9 @@ def main():
         row = rows[-1]
         print(f"{name:<20} {row['level']:<10} {row['threads']} threads  {row['steps']:>3} steps"
               f"  max abs err {row['max_abs']:.2e}  max rel err {row['max_rel']:.2e}"
-              f"  arena / bound {row['arena_to_bound']:.3f}  {row['result']}")
+              f"  arena / bound {row['arena_to_bound']:.3f}  {row['result']}"
+              + (f", but for {row['undecided']} runs that hang on rounding"
+                 if row["undecided"] else ""))
     if "LUMEN_RESULTS" in os.environ:
         with open(os.environ["LUMEN_RESULTS"], "a") as results:
             results.write("".join(json.dumps(row) + "\n" for row in rows))

@@ -377,9 +377,8 @@ void ScheduleBuilder::addRepeat(RepeatOp op) {
   place(head);
   step(LUMEN_ABI_STEP_EVAL, groupOf.lookup(op.getInduction()));
   // Each way out on its own: one expression for both could only multiply them.
-  if (op.getTrips())
-    step(LUMEN_ABI_STEP_BRANCH,
-         exprs.add(SymExpr::max(*SymExpr::parse(*op.getTrips()) - induction, 0)), end);
+  if (std::optional<SymExpr> trips = op.getTripCount())
+    step(LUMEN_ABI_STEP_BRANCH, exprs.add(SymExpr::max(*trips - induction, 0)), end);
   if (op.getCondition())
     step(LUMEN_ABI_STEP_BRANCH, exprs.add(SymExpr::symbol(*op.getCondition())), end);
   addRegion(op.getBody(), op.getSymbols());

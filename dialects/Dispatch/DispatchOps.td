@@ -167,7 +167,7 @@ def StorageOp : DispatchOp<"storage", [Pure]> {
   let results = (outs StorageType:$result);
   let assemblyFormat = "$region `[` $index `]` `size` custom<Size>($size) attr-dict";
   let extraClassDeclaration = [{
-    ::lumen::SymExpr getBytes() { return *::lumen::SymExpr::parse(getSize()); }
+    ::lumen::SymExpr getBytes() { return ::lumen::toSize(getSize()); }
   }];
   let hasVerifier = 1;
 }
@@ -188,8 +188,8 @@ def BufferOp : DispatchOp<"buffer", [Pure]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$storage, "const ::lumen::SymExpr &":$offset,
       "const ::lumen::SymExpr &":$size)>];
   let extraClassDeclaration = [{
-    ::lumen::SymExpr getOffsetBytes() { return *::lumen::SymExpr::parse(getOffset()); }
-    ::lumen::SymExpr getBytes() { return *::lumen::SymExpr::parse(getSize()); }
+    ::lumen::SymExpr getOffsetBytes() { return ::lumen::toSize(getOffset()); }
+    ::lumen::SymExpr getBytes() { return ::lumen::toSize(getSize()); }
     StorageOp getStorageOp();
   }];
   let hasVerifier = 1;
@@ -306,6 +306,9 @@ def RepeatOp : DispatchOp<"repeat", [NoRegionArguments, SingleBlock]> {
   let assemblyFormat = [{
     (`trips` $trips^)? (`while` $condition^)? `induction` $induction
     `symbols` $symbols `init_sizes` custom<Sizes>($init_sizes) attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    std::optional<::lumen::SymExpr> getTripCount() { return ::lumen::toSize(getTrips()); }
   }];
 }
 

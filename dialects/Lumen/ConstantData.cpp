@@ -111,6 +111,11 @@ std::optional<ConstantData> ConstantData::get(Value value) {
   return constant ? get(constant.getValue()) : std::nullopt;
 }
 
+std::optional<bool> lumen::getConstantCondition(Value value) {
+  std::optional<ConstantData> data = ConstantData::get(value);
+  return data && data->size() > 0 ? std::optional<bool>((*data)[0].integer != 0) : std::nullopt;
+}
+
 bool ConstantData::isAll(double number) const {
   if (values.empty())
     return false;

@@ -80,6 +80,9 @@ private:
 /// What a reduction combines two elements with.
 BinaryKind combinerOf(ReduceKind kind);
 
+/// The value of a boolean that is a constant of one element.
+std::optional<bool> getConstantCondition(mlir::Value value);
+
 // The scalar functions, rounded to the result's element type. Nothing where the
 // result is not defined (an integer division by zero) or the kind does not take
 // the type.

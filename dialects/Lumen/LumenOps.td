@@ -435,6 +435,10 @@ def SymbolOp : LumenOp<"symbol", "Control", [MemoryEffects<[MemWrite]>], /*isPur
   let arguments = (ins StrAttr:$name, AnyRankedTensor:$value, OptionalAttr<StrAttr>:$at_most);
   let assemblyFormat = "$name `=` $value (`at_most` $at_most^)? attr-dict `:` type($value)";
   let hasVerifier = 1;
+  let extra = [{
+    /// What the value never exceeds, if the text says so.
+    std::optional<::lumen::SymExpr> getBound() { return ::lumen::toSize(getAtMost()); }
+  }];
 }
 
 def CheckKind : LumenKind<"CheckKind", "relation of two sizes", ["Equal", "Broadcast", "LessEqual"]>;
@@ -453,8 +457,8 @@ def CheckOp : LumenOp<"check", "Control", [MemoryEffects<[MemWrite]>], /*isPure=
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
   let extra = [{
-    ::lumen::SymExpr getLhsSize() { return ::lumen::SymExpr::parse(getLhs()).value_or(::lumen::SymExpr::invalid()); }
-    ::lumen::SymExpr getRhsSize() { return ::lumen::SymExpr::parse(getRhs()).value_or(::lumen::SymExpr::invalid()); }
+    ::lumen::SymExpr getLhsSize() { return ::lumen::toSize(getLhs()); }
+    ::lumen::SymExpr getRhsSize() { return ::lumen::toSize(getRhs()); }
   }];
 }
 
@@ -550,6 +554,8 @@ def LoopOp : LumenOp<"loop", "Control", [RecursiveMemoryEffects, GivesSymbols,
   let hasVerifier = 1;
   let extra = [{
     ::mlir::OperandRange getCarriedInits() { return getInits().drop_front(getConditional()); }
+    /// The limit of trips; nothing where there is none.
+    std::optional<::lumen::SymExpr> getTripCount() { return ::lumen::toSize(getTrips()); }
     unsigned getNumCarried() { return getInits().size() - getConditional(); }
   }];
 }

@@ -7,9 +7,10 @@
 using namespace mlir;
 using namespace lumen;
 
-/// The expression behind a dynamic dimension.
-static SymExpr sizeFromText(StringRef text) {
-  return SymExpr::parse(text).value_or(SymExpr::invalid());
+SymExpr lumen::toSize(StringRef text) { return SymExpr::parse(text).value_or(SymExpr::invalid()); }
+
+std::optional<SymExpr> lumen::toSize(std::optional<StringRef> text) {
+  return text ? std::optional<SymExpr>(toSize(*text)) : std::nullopt;
 }
 
 Sizes lumen::sizesOf(RankedTensorType type) {
@@ -19,7 +20,7 @@ Sizes lumen::sizesOf(RankedTensorType type) {
     if (!ShapedType::isDynamic(size))
       sizes.push_back(size);
     else
-      sizes.push_back(dims && i < dims.getDims().size() ? sizeFromText(dims.getDims()[i].getValue())
+      sizes.push_back(dims && i < dims.getDims().size() ? toSize(dims.getDims()[i].getValue())
                                                         : SymExpr::invalid());
   }
   return sizes;
@@ -65,7 +66,7 @@ Sizes lumen::toSizes(ArrayRef<int64_t> constants) {
 Sizes lumen::toSizes(DimsAttr attr) {
   Sizes sizes;
   for (StringAttr dim : attr.getDims())
-    sizes.push_back(sizeFromText(dim.getValue()));
+    sizes.push_back(toSize(dim.getValue()));
   return sizes;
 }
 

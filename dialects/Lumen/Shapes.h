@@ -34,6 +34,9 @@ mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<SymExpr> sizes, mlir::Type el
 std::optional<llvm::SmallVector<int64_t>> asConstants(llvm::ArrayRef<SymExpr> sizes);
 Sizes toSizes(llvm::ArrayRef<int64_t> constants);
 Sizes toSizes(DimsAttr attr);
+/// The size that a text says, invalid where it says none.
+SymExpr toSize(llvm::StringRef text);
+std::optional<SymExpr> toSize(std::optional<llvm::StringRef> text);
 DimsAttr toAttr(mlir::MLIRContext *context, llvm::ArrayRef<SymExpr> sizes);
 
 /// "batchx3x224", "scalar".

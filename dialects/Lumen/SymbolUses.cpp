@@ -25,7 +25,7 @@ void lumen::visitExpressions(Operation *op, llvm::function_ref<void(const SymExp
         visit(expr);
   for (StringRef name : expressionTexts(op))
     if (auto text = op->getAttrOfType<StringAttr>(name))
-      visit(SymExpr::parse(text.getValue()).value_or(SymExpr::invalid()));
+      visit(toSize(text.getValue()));
 }
 
 void lumen::collectSymbols(Type type, std::set<std::string> &names) {

@@ -10,6 +10,23 @@ using namespace lumen::dispatch;
 static std::string provisionalName(unsigned index) { return "%" + std::to_string(index); }
 static std::string finalName(unsigned index) { return "s" + std::to_string(index); }
 
+/// Gives each symbol of an expression that has none a name of the kernel; `onNew` is
+/// told of it.
+static void nameSymbols(const SymExpr &expr, llvm::StringMap<SymExpr> &renamed,
+                        SmallVectorImpl<std::string> &names,
+                        llvm::function_ref<void(StringRef symbol)> onNew) {
+  std::set<std::string> symbols;
+  expr.collectSymbols(symbols);
+  for (const std::string &symbol : symbols) {
+    auto [it, isNew] = renamed.try_emplace(symbol);
+    if (!isNew)
+      continue;
+    it->second = SymExpr::symbol(finalName(names.size()));
+    names.push_back(finalName(names.size()));
+    onNew(symbol);
+  }
+}
+
 void KernelSymbols::add(const SymExpr &expr, bool isSize) {
   if (expr.asConstant() || !expr.isValid())
     return;
@@ -81,19 +98,11 @@ void KernelSymbols::assign() {
   llvm::StringMap<SymExpr> valueOf, renamed;
   for (auto [i, whole] : llvm::enumerate(wholes))
     valueOf[provisionalName(i)] = whole;
-  for (const Entry &entry : entries) {
-    std::set<std::string> symbols;
-    entry.kernel.collectSymbols(symbols);
-    for (const std::string &symbol : symbols) {
-      auto [it, isNew] = renamed.try_emplace(symbol);
-      if (!isNew)
-        continue;
-      it->second = SymExpr::symbol(finalName(names.size()));
-      names.push_back(finalName(names.size()));
+  for (const Entry &entry : entries)
+    nameSymbols(entry.kernel, renamed, names, [&](StringRef symbol) {
       auto value = valueOf.find(symbol);
       values.push_back(value == valueOf.end() ? SymExpr::symbol(symbol) : value->second);
-    }
-  }
+    });
   // A whole may itself hold an earlier one.
   for (SymExpr &value : values)
     for (size_t i = 0; i < wholes.size(); ++i)
@@ -138,16 +147,8 @@ SymExpr lumen::addKernelExpression(KernelOp kernel, LaunchOp launch, const SymEx
     if (std::optional<SymExpr> inTerms = result.inTermsOf(value, provisionalName(i)))
       result = *inTerms;
   }
-  std::set<std::string> symbols;
-  result.collectSymbols(symbols);
-  for (const std::string &symbol : symbols) {
-    auto [it, isNew] = renamed.try_emplace(symbol);
-    if (!isNew)
-      continue;
-    it->second = SymExpr::symbol(finalName(names.size()));
-    names.push_back(finalName(names.size()));
-    values.push_back(SymExpr::symbol(symbol));
-  }
+  nameSymbols(result, renamed, names,
+              [&](StringRef symbol) { values.push_back(SymExpr::symbol(symbol)); });
   MLIRContext *context = kernel.getContext();
   kernel->setAttr(DispatchDialect::kSizes,
                   ArrayAttr::get(context, llvm::map_to_vector(names, [&](const std::string &name) {

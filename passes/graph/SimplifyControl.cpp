@@ -29,14 +29,8 @@ static lumen::YieldOp yieldOf(Region &region) {
   return cast<lumen::YieldOp>(region.front().getTerminator());
 }
 
-/// The value of a condition that is a constant.
-static std::optional<bool> getConstantCondition(Value value) {
-  std::optional<ConstantData> data = ConstantData::get(value);
-  return data && data->size() > 0 ? std::optional<bool>((*data)[0].integer != 0) : std::nullopt;
-}
-
 static std::optional<int64_t> getConstantTrips(LoopOp loop) {
-  std::optional<SymExpr> trips = loop.getTrips() ? SymExpr::parse(*loop.getTrips()) : std::nullopt;
+  std::optional<SymExpr> trips = loop.getTripCount();
   return trips ? trips->asConstant() : std::nullopt;
 }
 
@@ -166,8 +160,8 @@ bool Simplification::simplify(SymbolOp op) {
                         builder.getStringAttr(what));
     };
     check(0, *expr, "a size that is not negative");
-    if (op.getAtMost())
-      check(*expr, *SymExpr::parse(*op.getAtMost()), "a size and its bound");
+    if (std::optional<SymExpr> bound = op.getBound())
+      check(*expr, *bound, "a size and its bound");
     op.erase();
     replaceSymbols(values);
     return true;
@@ -246,9 +240,8 @@ bool Simplification::dropUnused(IfOp op) {
 }
 
 bool Simplification::simplify(IfOp op) {
-  if (std::optional<bool> condition = getConstantCondition(op.getCondition())) {
+  if (std::optional<bool> condition = getConstantCondition(op.getCondition()))
     return inlineBranch(op, *condition ? op.getThenRegion() : op.getElseRegion());
-  }
   return dropUnused(op);
 }
 
@@ -377,14 +370,11 @@ bool Simplification::replaceInvariants(LoopOp op) {
 
 /// A loop whose results and symbols nobody reads, and that checks nothing.
 bool Simplification::eraseDead(LoopOp op) {
-  if (!op.use_empty())
+  auto hasEffect = [](Operation *inner) {
+    return isa<SymbolOp, CheckOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (!op.use_empty() || op.getBody().walk(hasEffect).wasInterrupted())
     return false;
-  bool isPure = !op.getBody()
-                     .walk([](Operation *inner) {
-                       return isa<SymbolOp, CheckOp>(inner) ? WalkResult::interrupt()
-                                                            : WalkResult::advance();
-                     })
-                     .wasInterrupted();
   std::set<std::string> named;
   func.walk<WalkOrder::PreOrder>([&](Operation *other) {
     if (other == op)
@@ -394,9 +384,8 @@ bool Simplification::eraseDead(LoopOp op) {
     visitExpressions(other, [&](const SymExpr &expr) { expr.collectSymbols(named); });
     return WalkResult::advance();
   });
-  if (!isPure || llvm::any_of(symbolsDefinedBy(op), [&](StringRef name) {
-        return named.count(name.str()) != 0;
-      }))
+  if (llvm::any_of(symbolsDefinedBy(op),
+                   [&](StringRef name) { return named.count(name.str()) != 0; }))
     return false;
   op.erase();
   return true;

@@ -45,7 +45,7 @@ bool Placement::isScanInPlace(Value scan, const SizeBounds &bounds) {
   // Space for every trip is wasted where most are never made: exporters write a
   // limit that means "as long as the condition holds". No trips need no place.
   constexpr int64_t kMostReserved = 1 << 16;
-  SymExpr trips = SymExpr::parse(*loop.getTrips()).value_or(SymExpr::invalid());
+  SymExpr trips = *loop.getTripCount();
   std::optional<int64_t> constant = trips.asConstant();
   if (constant && *constant <= 0)
     return false;

@@ -67,11 +67,9 @@ private:
   void placeBlock(mlir::Block &block);
   void placeConcats(mlir::Block &block);
   void placeView(mlir::Operation &op);
-  void placeReshape(mlir::Operation &op);
   void placeIf(IfOp op);
   void placeLoop(LoopOp op);
   void placeScans(LoopOp op);
-  void placeYields(IfOp op, mlir::Region &region);
   void placeReturned(mlir::func::ReturnOp op);
 
   void placeAsStorage(mlir::Value value);

@@ -127,8 +127,8 @@ SizeBounds::SizeBounds(func::FuncOp main) {
   main.walk([&](Operation *op) {
     if (auto symbol = dyn_cast<SymbolOp>(op)) {
       Sizes &candidates = late[symbol.getName()];
-      if (symbol.getAtMost())
-        candidates.push_back(SymExpr::parse(*symbol.getAtMost()).value_or(SymExpr::invalid()));
+      if (std::optional<SymExpr> bound = symbol.getBound())
+        candidates.push_back(*bound);
     } else if (auto branch = dyn_cast<IfOp>(op)) {
       for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
         auto yield = cast<lumen::YieldOp>(region->front().getTerminator());
@@ -138,8 +138,8 @@ SizeBounds::SizeBounds(func::FuncOp main) {
       }
     } else if (auto loop = dyn_cast<LoopOp>(op)) {
       Sizes &candidates = late[loop.getInduction()];
-      if (loop.getTrips())
-        candidates.push_back(SymExpr::parse(*loop.getTrips()).value_or(SymExpr::invalid()));
+      if (std::optional<SymExpr> trips = loop.getTripCount())
+        candidates.push_back(*trips);
       for (StringRef name : loop.getSymbols().getAsValueRange<StringAttr>())
         late.try_emplace(name);
     }

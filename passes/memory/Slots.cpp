@@ -157,7 +157,7 @@ void Slots::collectLoop(lumen::LoopOp op) {
     slot.isGrown = !inPlace;
     // Space for as many trips as there may be.
     Sizes part(ArrayRef(sizesOf(result)).drop_front());
-    slot.bytes = inPlace ? *SymExpr::parse(*op.getTrips()) * product(part) *
+    slot.bytes = inPlace ? *op.getTripCount() * product(part) *
                                SymExpr(elementBytes(typeOf(result).getElementType()))
                          : SymExpr(0);
   }

@@ -26,9 +26,9 @@ namespace lumen {
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
   return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
           poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
-          controlFlowRows(), indexingRows(),    selectionRows(),   recurrenceRows(),
-          resizeRows(),      samplingRows(),    einsumRows(),      valueRows(),
-          stringRows()};
+          branchRows(),      loopRows(),        indexingRows(),    selectionRows(),
+          recurrenceRows(),  resizeRows(),      samplingRows(),    einsumRows(),
+          valueRows(),       stringRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }

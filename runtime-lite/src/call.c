@@ -111,6 +111,25 @@ bool lumen_strings_equal(lumen_string a, lumen_string b) {
   return a.length == b.length && (!a.length || !memcmp(a.data, b.data, a.length));
 }
 
+uint64_t lumen_decode(lumen_string text, uint64_t at, uint32_t *point) {
+  const unsigned char *byte = (const unsigned char *)text.data + at;
+  uint32_t length = byte[0] < 0x80   ? 1
+                    : byte[0] < 0xc2 ? 0
+                    : byte[0] < 0xe0 ? 2
+                    : byte[0] < 0xf0 ? 3
+                    : byte[0] < 0xf5 ? 4
+                                     : 0;
+  if (length > text.length - at)
+    return 0;
+  *point = length <= 1 ? byte[0] : byte[0] & (0x7fu >> length);
+  for (uint32_t i = 1; i < length; ++i) {
+    if ((byte[i] & 0xc0) != 0x80)
+      return 0;
+    *point = *point << 6 | (byte[i] & 0x3f);
+  }
+  return length;
+}
+
 static int copy_shape(frame *frame, int32_t rank, const int64_t *shape, int64_t **copy) {
   *copy = lumen_call_memory(frame, (uint64_t)rank * sizeof(int64_t));
   if (!*copy)

@@ -64,6 +64,8 @@ int64_t lumen_integer_at(const lumen_value *value, uint64_t index);
 int lumen_position(const frame *frame, const lumen_value *value, int64_t length, int64_t beyond,
                    int64_t otherwise, int64_t *position);
 bool lumen_strings_equal(lumen_string a, lumen_string b);
+/* Bytes of the UTF-8 character at `at`, its code point in `point`; 0 where none begins. */
+uint64_t lumen_decode(lumen_string text, uint64_t at, uint32_t *point);
 /* A value that is a tensor of strings with its own arrays, not yet filled. */
 int lumen_make_strings(frame *frame, int32_t rank, const int64_t *shape, lumen_value *value);
 /* One of numbers likewise. `lumen_dtype`. */

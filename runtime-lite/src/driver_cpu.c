@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "call.h"
 #include "cpu.h"
+#include "cpu_levels.h"
 #include "driver.h"
 #include "plan.h"
 #include "steps.h"
@@ -71,101 +72,14 @@ static uint32_t cpu_enumerate(lumen_device_info *devices, uint32_t capacity) {
   return 1;
 }
 
-static bool level_fits(const lumen_abi_model *abi, uint32_t level, uint64_t features) {
-  const lumen_abi_level *info = &abi->levels[level];
-  return info->target == LUMEN_ABI_CPU && (info->features & ~features) == 0;
-}
-
-static const lumen_abi_variant *choose_variant(const lumen_abi_model *abi, uint32_t kernel,
-                                               uint64_t features) {
-  const lumen_abi_kernel *info = &abi->kernels[kernel];
-  for (uint32_t i = 0; i < info->num_variants; ++i)
-    if (level_fits(abi, info->variants[i].level, features))
-      return &info->variants[i];
-  return NULL;
-}
-
-/* The first kernel without a variant within the features; NULL: all have one.
- * `needed` becomes the level that would do, NULL where none would. */
-static const lumen_abi_kernel *find_missing(const lumen_abi_model *abi, uint64_t features,
-                                            const char **needed) {
-  *needed = NULL;
-  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
-    if (choose_variant(abi, k, features))
-      continue;
-    const lumen_abi_kernel *kernel = &abi->kernels[k];
-    for (uint32_t i = 0; i < kernel->num_variants; ++i) {
-      const lumen_abi_level *level = &abi->levels[kernel->variants[i].level];
-      if (level->target == LUMEN_ABI_CPU)
-        *needed = level->name; /* the last is the least demanding */
-    }
-    return kernel;
-  }
-  return NULL;
-}
-
-static int check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_status *status) {
-  const char *needed;
-  const lumen_abi_kernel *kernel = find_missing(abi, features, &needed);
-  if (!kernel)
-    return LUMEN_OK;
-  if (!needed)
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: kernel '%s' has no code for a CPU",
-                      abi->name, kernel->name);
-  char name[96];
-  lumen_cpu_name(name);
-  return lumen_fail(status, LUMEN_ERROR_DEVICE,
-                    "%s: needs a CPU of level %s at least, this one (%s) offers %s", abi->name,
-                    needed, name, lumen_cpu_level_name(features));
-}
-
 static double cpu_score(const lumen_abi_model *abi, uint32_t device, lumen_status *reason) {
   (void)device;
   uint64_t features = lumen_cpu_features();
-  if (check_kernels(abi, features, reason))
+  if (lumen_cpu_check_kernels(abi, features, reason))
     return 0;
   /* GFLOP/s to be expected of one core, roughly. */
   double core = features & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 100 : 30;
   return core * lumen_available_cpus();
-}
-
-/* What the CPU offers, less what the user holds back. */
-static int usable_features(const lumen_abi_model *abi, const lumen_model_options *options,
-                           uint64_t *features, lumen_status *status) {
-  *features = lumen_cpu_features();
-  const char *source = "cpu_level", *wanted = options->cpu_level;
-  if (!wanted || !*wanted) {
-    source = "LUMEN_CPU_LEVEL";
-    wanted = getenv(source);
-  }
-  if (!wanted || !*wanted)
-    return LUMEN_OK;
-  uint64_t level = 0;
-  bool known = lumen_cpu_level_features(wanted, &level);
-  for (uint32_t i = 0; i < abi->num_levels && !known; ++i) {
-    known = abi->levels[i].target == LUMEN_ABI_CPU && !strcmp(abi->levels[i].name, wanted);
-    level = abi->levels[i].features;
-  }
-  if (!known) {
-    char levels[256] = "";
-    for (uint32_t i = 0; i < abi->num_levels; ++i)
-      if (abi->levels[i].target == LUMEN_ABI_CPU &&
-          strlen(levels) + strlen(abi->levels[i].name) + 3 < sizeof(levels))
-        strcat(strcat(levels, *levels ? ", " : ""), abi->levels[i].name);
-    return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', %s has %s", source, wanted,
-                      abi->name, levels);
-  }
-  level = lumen_cpu_implied(level);
-  if (level & ~*features)
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', this CPU offers %s at most", source,
-                      wanted, lumen_cpu_level_name(*features));
-  *features &= level;
-  /* The CPU itself suffices (cpu_open), so what is missing now was held back. */
-  const char *needed;
-  if (find_missing(abi, *features, &needed))
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is '%s', %s needs %s at least", source,
-                      wanted, abi->name, needed);
-  return LUMEN_OK;
 }
 
 /* ---- Launches ----------------------------------------------------------- */
@@ -247,7 +161,7 @@ static void free_state(cpu_model *state) {
 static void choose_variants(const lumen_abi_model *abi, uint64_t features, cpu_model *state) {
   state->best_level = abi->num_levels;
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
-    const lumen_abi_variant *variant = state->variants[k] = choose_variant(abi, k, features);
+    const lumen_abi_variant *variant = state->variants[k] = lumen_cpu_variant(abi, k, features);
     if (variant->scratch_size > state->scratch_size)
       state->scratch_size = aligned_size(variant->scratch_size);
     if (variant->level < state->best_level)
@@ -296,9 +210,9 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
 static int cpu_open(model *model, const lumen_model_options *options, lumen_status *status) {
   const lumen_abi_model *abi = model->abi;
   uint64_t features;
-  int code = check_kernels(abi, lumen_cpu_features(), status);
+  int code = lumen_cpu_check_kernels(abi, lumen_cpu_features(), status);
   if (!code)
-    code = usable_features(abi, options, &features, status);
+    code = lumen_cpu_usable_features(abi, options, &features, status);
   if (code)
     return code;
   cpu_model *state = lumen_allocate(sizeof(*state));
@@ -333,7 +247,7 @@ static void cpu_describe(const model *model, lumen_model_info *info) {
 
 static void cpu_describe_level(const model *model, uint32_t index, lumen_level_info *info) {
   const cpu_model *state = model->device_state;
-  info->available = level_fits(model->abi, index, lumen_cpu_features());
+  info->available = lumen_cpu_level_fits(model->abi, index, lumen_cpu_features());
   for (uint32_t k = 0; k < model->abi->num_kernels; ++k)
     info->num_kernels += state->variants[k]->level == index;
 }

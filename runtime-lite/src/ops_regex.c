@@ -101,26 +101,13 @@ static void add_folded(parser *parser, uint32_t first, uint32_t last) {
 
 /* ---- Parsing ------------------------------------------------------------ */
 
-/* Length of the UTF-8 character at `text`; a byte that begins none is one. */
+/* Length of the UTF-8 character there; a byte that begins none is one. */
 static uint64_t decode(lumen_string text, uint64_t at, uint32_t *point) {
-  const unsigned char *byte = (const unsigned char *)text.data + at;
-  uint32_t length = byte[0] < 0x80   ? 1
-                    : byte[0] < 0xc2 ? 0
-                    : byte[0] < 0xe0 ? 2
-                    : byte[0] < 0xf0 ? 3
-                    : byte[0] < 0xf5 ? 4
-                                     : 0;
-  bool is_valid = length && at + length <= text.length;
-  *point = length <= 1 ? byte[0] : byte[0] & (0x7fu >> length);
-  for (uint32_t i = 1; is_valid && i < length; ++i) {
-    is_valid = (byte[i] & 0xc0) == 0x80;
-    *point = *point << 6 | (byte[i] & 0x3f);
-  }
-  if (!is_valid) {
-    *point = 0xfffd;
-    return 1;
-  }
-  return length;
+  uint64_t length = lumen_decode(text, at, point);
+  if (length)
+    return length;
+  *point = 0xfffd;
+  return 1;
 }
 
 static bool is_word(lumen_string text, uint64_t at) {

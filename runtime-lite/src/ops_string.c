@@ -230,25 +230,13 @@ int lumen_call_string_split(frame *frame) {
 
 /* ---- StringNormalizer --------------------------------------------------- */
 
-/* Length in bytes of the UTF-8 character at `text`, its code point in `point`; bytes
- * that are none stand for themselves beyond all code points. */
-static uint64_t decode(const char *text, uint64_t left, uint32_t *point) {
-  const unsigned char *byte = (const unsigned char *)text;
-  uint32_t length = byte[0] < 0x80   ? 1
-                    : byte[0] < 0xc2 ? 0
-                    : byte[0] < 0xe0 ? 2
-                    : byte[0] < 0xf0 ? 3
-                    : byte[0] < 0xf5 ? 4
-                                     : 0;
-  *point = length <= 1 ? byte[0] : byte[0] & (0x7fu >> length);
-  bool is_valid = length && length <= left;
-  for (uint32_t i = 1; is_valid && i < length; ++i) {
-    is_valid = (byte[i] & 0xc0) == 0x80;
-    *point = *point << 6 | (byte[i] & 0x3f);
-  }
-  if (is_valid)
+/* Length in bytes of the UTF-8 character there, its code point in `point`; bytes that
+ * are none stand for themselves beyond all code points. */
+static uint64_t decode(lumen_string text, uint64_t at, uint32_t *point) {
+  uint64_t length = lumen_decode(text, at, point);
+  if (length)
     return length;
-  *point = 0x110000u + byte[0];
+  *point = 0x110000u + (unsigned char)text.data[at];
   return 1;
 }
 
@@ -303,7 +291,7 @@ static int recase(frame *frame, lumen_string from, bool to_upper, lumen_string *
   uint64_t length = 0;
   for (uint64_t at = 0; at < from.length;) {
     uint32_t point;
-    at += decode(from.data + at, from.length - at, &point);
+    at += decode(from, at, &point);
     length += encode(change_case(point, to_upper), bytes + length);
   }
   *to = (lumen_string){bytes, length};

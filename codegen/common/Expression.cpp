@@ -1,117 +1,16 @@
 //===- Expression.cpp - a kernel's values at a position -------------------===//
 //
-// Positions are carried down through the body as one lane index per dimension:
-// an affine row (base + lane * step) as long as possible, since a row of step 1
-// is a vector load; a vector of indices where an operation bends the row.
+// Positions are carried down through the body as one lane index per dimension; see
+// Lanes.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/common/Expression.h"
 
+#include "codegen/common/Lanes.h"
+
 using namespace mlir;
 using namespace lumen;
-
-namespace {
-
-/// The index of every lane along one dimension.
-struct LaneIndex {
-  Value base;       ///< index: of lane 0
-  SymExpr step = 0; ///< from lane to lane
-  Value bent;       ///< vector<lanes x i32 or i64>: instead of base and step
-
-  bool isUniform() const { return !bent && step == SymExpr(0); }
-  /// Lanes side by side.
-  bool isRow() const { return !bent && isOne(step); }
-};
-
-struct Place {
-  SmallVector<LaneIndex> indices;
-  int64_t lanes = 1;
-  bool isVector = false;
-  Value mask;
-
-  bool isUniform() const {
-    return llvm::all_of(indices, [](const LaneIndex &index) { return index.isUniform(); });
-  }
-  bool operator==(const Place &other) const {
-    return isVector == other.isVector && lanes == other.lanes && mask == other.mask &&
-           llvm::equal(indices, other.indices, [](const LaneIndex &a, const LaneIndex &b) {
-             return a.base == b.base && a.step == b.step && a.bent == b.bent;
-           });
-  }
-};
-
-/// Arithmetic on lane indices, and memory accesses by them.
-class Emitter {
-public:
-  /// `wide`: lane indices need 64 bits.
-  Emitter(SizeValues *sizes, OpBuilder &builder, Location loc, bool wide)
-      : builder(builder), loc(loc), wide(wide), sizes(sizes) {}
-
-  static Place makePlace(const Position &position) {
-    Place place;
-    for (auto [i, index] : llvm::enumerate(position.indices))
-      place.indices.push_back(
-          {index, SymExpr(static_cast<int>(i) == position.vectorDim ? 1 : 0), {}});
-    place.isVector = position.vectorDim >= 0;
-    place.lanes = place.isVector ? position.lanes : 1;
-    place.mask = position.mask;
-    return place;
-  }
-
-  Value load(const Access &access, const Place &place);
-  void store(Value data, const Access &access, const Place &place);
-
-protected:
-  template <typename Op, typename... Args> Value make(Args &&...args) {
-    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
-  }
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value index(const SymExpr &value) {
-    if (std::optional<int64_t> constant = value.asConstant())
-      return index(*constant);
-    assert(sizes && "a size that is no constant, in an expression of constants");
-    return sizes->get(builder, loc, value);
-  }
-  Value broadcast(Value scalar, int64_t lanes) {
-    return make<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()), scalar);
-  }
-  Value splat(VectorType type, int64_t value) {
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(
-            type, ArrayRef<Attribute>(builder.getIntegerAttr(type.getElementType(), value))));
-  }
-  Value splat(VectorType type, const SymExpr &value) {
-    if (std::optional<int64_t> constant = value.asConstant())
-      return splat(type, *constant);
-    return broadcast(make<arith::IndexCastOp>(type.getElementType(), index(value)),
-                     type.getDimSize(0));
-  }
-  VectorType indexVector(int64_t lanes) {
-    return VectorType::get({lanes}, wide ? builder.getI64Type() : builder.getI32Type());
-  }
-
-  LaneIndex constant(int64_t value) { return {index(value), 0, {}}; }
-  LaneIndex add(const LaneIndex &a, const LaneIndex &b, int64_t lanes);
-  LaneIndex scale(const LaneIndex &a, const SymExpr &factor);
-  LaneIndex addConstant(const LaneIndex &a, const SymExpr &value);
-  /// All lanes' indices as a vector.
-  Value bend(const LaneIndex &a, int64_t lanes);
-  /// By a size that is 0 nothing is divided, but lanes that are masked off may seem to.
-  LaneIndex divide(const LaneIndex &a, const SymExpr &divisor, int64_t lanes, bool remainder);
-  LaneIndex clamp(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes);
-  /// i1, or vector of it where the lanes differ: low <= a < high.
-  Value inRange(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes);
-  LaneIndex linearize(ArrayRef<LaneIndex> indices, ArrayRef<SymExpr> strides, int64_t lanes);
-
-  OpBuilder &builder;
-  Location loc;
-  bool wide;
-  SizeValues *sizes;
-};
-
-} // namespace
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -165,167 +64,19 @@ static bool needsWideIndices(Operation &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Lane indices
-//===----------------------------------------------------------------------===//
-
-Value Emitter::bend(const LaneIndex &a, int64_t lanes) {
-  if (a.bent)
-    return a.bent;
-  VectorType type = indexVector(lanes);
-  Value base = broadcast(make<arith::IndexCastOp>(type.getElementType(), a.base), lanes);
-  if (a.step == SymExpr(0))
-    return base;
-  std::optional<int64_t> step = a.step.asConstant();
-  SmallVector<Attribute> steps;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    steps.push_back(builder.getIntegerAttr(type.getElementType(), lane * step.value_or(1)));
-  Value offsets = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, steps));
-  if (!step)
-    offsets = make<arith::MulIOp>(offsets, splat(type, a.step));
-  return make<arith::AddIOp>(base, offsets);
-}
-
-LaneIndex Emitter::add(const LaneIndex &a, const LaneIndex &b, int64_t lanes) {
-  if (!a.bent && !b.bent)
-    return {make<arith::AddIOp>(a.base, b.base), a.step + b.step, {}};
-  return {{}, 0, make<arith::AddIOp>(bend(a, lanes), bend(b, lanes))};
-}
-
-LaneIndex Emitter::scale(const LaneIndex &a, const SymExpr &factor) {
-  if (!a.bent)
-    return {make<arith::MulIOp>(a.base, index(factor)), a.step * factor, {}};
-  return {{}, 0, make<arith::MulIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), factor))};
-}
-
-LaneIndex Emitter::addConstant(const LaneIndex &a, const SymExpr &value) {
-  if (value == SymExpr(0))
-    return a;
-  if (!a.bent)
-    return {make<arith::AddIOp>(a.base, index(value)), a.step, {}};
-  return {{}, 0, make<arith::AddIOp>(a.bent, splat(cast<VectorType>(a.bent.getType()), value))};
-}
-
-LaneIndex Emitter::divide(const LaneIndex &a, const SymExpr &size, int64_t lanes, bool remainder) {
-  SymExpr divisor = size.asConstant() ? size : SymExpr::max(size, 1);
-  if (a.isUniform())
-    return {remainder ? make<arith::RemUIOp>(a.base, index(divisor))
-                      : make<arith::DivUIOp>(a.base, index(divisor)),
-            0,
-            {}};
-  Value value = bend(a, lanes), by = splat(cast<VectorType>(value.getType()), divisor);
-  return {{}, 0, remainder ? make<arith::RemUIOp>(value, by) : make<arith::DivUIOp>(value, by)};
-}
-
-LaneIndex Emitter::clamp(const LaneIndex &a, const SymExpr &low, const SymExpr &high,
-                         int64_t lanes) {
-  if (a.isUniform())
-    return {make<arith::MinSIOp>(make<arith::MaxSIOp>(a.base, index(low)), index(high)), 0, {}};
-  Value value = bend(a, lanes);
-  auto type = cast<VectorType>(value.getType());
-  return {{},
-          0,
-          make<arith::MinSIOp>(make<arith::MaxSIOp>(value, splat(type, low)), splat(type, high))};
-}
-
-Value Emitter::inRange(const LaneIndex &a, const SymExpr &low, const SymExpr &high, int64_t lanes) {
-  // One unsigned comparison: what lies below `low` wraps to a large number.
-  LaneIndex shifted = addConstant(a, SymExpr(0) - low);
-  if (shifted.isUniform())
-    return make<arith::CmpIOp>(arith::CmpIPredicate::ult, shifted.base, index(high - low));
-  Value value = bend(shifted, lanes);
-  return make<arith::CmpIOp>(arith::CmpIPredicate::ult, value,
-                             splat(cast<VectorType>(value.getType()), high - low));
-}
-
-LaneIndex Emitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<SymExpr> strides,
-                             int64_t lanes) {
-  LaneIndex sum = constant(0);
-  for (auto [index, stride] : llvm::zip_equal(indices, strides))
-    sum = add(sum, scale(index, stride), lanes);
-  return sum;
-}
-
-//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-Value Emitter::load(const Access &access, const Place &place) {
-  Type stored = storageType(access.type.getElementType());
-  Type element = registerType(access.type.getElementType());
-  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
-  auto vectorType = VectorType::get({place.lanes}, stored);
-  Value data;
-  if (offset.isUniform()) {
-    data = memref::LoadOp::create(builder, loc, access.memref, offset.base);
-  } else if (offset.isRow()) {
-    if (place.mask) {
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-      data = vector::MaskedLoadOp::create(builder, loc, vectorType, access.memref,
-                                          ValueRange{offset.base}, place.mask, zero);
-    } else {
-      data =
-          vector::LoadOp::create(builder, loc, vectorType, access.memref, ValueRange{offset.base});
-    }
-  } else {
-    Value base = offset.bent ? index(0) : offset.base;
-    if (!offset.bent)
-      offset.base = index(0);
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    auto maskType = VectorType::get({place.lanes}, builder.getI1Type());
-    Value mask = place.mask ? place.mask : splat(maskType, 1);
-    data = vector::GatherOp::create(builder, loc, vectorType, access.memref, ValueRange{base},
-                                    bend(offset, place.lanes), mask, zero);
-  }
-  if (isa<FloatType>(element) && stored != element) {
-    Type type = element;
-    if (auto vector = dyn_cast<VectorType>(data.getType()))
-      type = VectorType::get(vector.getShape(), element);
-    data = make<arith::BitcastOp>(type, data);
-  } else if (stored != element) {
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(data.getType()));
-    data = make<arith::CmpIOp>(arith::CmpIPredicate::ne, data, zero);
-  }
-  return place.isVector && !isa<VectorType>(data.getType()) ? broadcast(data, place.lanes) : data;
-}
-
-void Emitter::store(Value data, const Access &access, const Place &place) {
-  Type stored = storageType(access.type.getElementType());
-  if (getElementTypeOrSelf(data.getType()) != stored) {
-    Type type = stored;
-    if (auto vector = dyn_cast<VectorType>(data.getType()))
-      type = VectorType::get(vector.getShape(), stored);
-    data = isa<FloatType>(getElementTypeOrSelf(data.getType()))
-               ? make<arith::BitcastOp>(type, data)
-               : make<arith::ExtUIOp>(type, data);
-  }
-  LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
-  if (!place.isVector) {
-    memref::StoreOp::create(builder, loc, data, access.memref, offset.base);
-  } else if (offset.isRow() && place.mask) {
-    vector::MaskedStoreOp::create(builder, loc, access.memref, ValueRange{offset.base}, place.mask,
-                                  data);
-  } else if (offset.isRow()) {
-    vector::StoreOp::create(builder, loc, data, access.memref, ValueRange{offset.base});
-  } else {
-    Value base = offset.base;
-    offset.base = index(0);
-    auto maskType = VectorType::get({place.lanes}, builder.getI1Type());
-    Value mask = place.mask ? place.mask : splat(maskType, 1);
-    vector::ScatterOp::create(builder, loc, Type(), access.memref, ValueRange{base},
-                              bend(offset, place.lanes), mask, data);
-  }
-}
-
 Value Expression::load(OpBuilder &builder, Location loc, const Access &access,
                        const Position &position) const {
-  return Emitter(sizes, builder, loc, needsWideIndices(access))
-      .load(access, Emitter::makePlace(position));
+  return LaneEmitter(sizes, builder, loc, needsWideIndices(access))
+      .load(access, LaneEmitter::makePlace(position));
 }
 
 void Expression::store(OpBuilder &builder, Location loc, Value data, const Access &access,
                        const Position &position) const {
-  Emitter(sizes, builder, loc, needsWideIndices(access))
-      .store(data, access, Emitter::makePlace(position));
+  LaneEmitter(sizes, builder, loc, needsWideIndices(access))
+      .store(data, access, LaneEmitter::makePlace(position));
 }
 
 //===----------------------------------------------------------------------===//
@@ -335,10 +86,10 @@ void Expression::store(OpBuilder &builder, Location loc, Value data, const Acces
 namespace lumen {
 
 /// One call of Expression::emit.
-class ExpressionEmitter : Emitter {
+class ExpressionEmitter : LaneEmitter {
 public:
   ExpressionEmitter(const Expression &expression, OpBuilder &builder, Location loc)
-      : Emitter(expression.sizes, builder, loc,
+      : LaneEmitter(expression.sizes, builder, loc,
                 llvm::any_of(expression.memory,
                              [](const auto &entry) { return needsWideIndices(entry.second); })),
         expression(expression) {}
@@ -351,49 +102,49 @@ public:
   }
 
 private:
-  Value emitAt(Value value, const Place &place);
-  Value emitNew(Value value, const Place &place);
-  Value emitSource(const Expression::Source &source, const Place &place);
-  Value emitConstant(ConstantOp op, const Place &place);
-  Value emitBroadcast(BroadcastOp op, const Place &place);
-  Value emitIota(IotaOp op, const Place &place);
-  Value emitSizes(SizesOp op, const Place &place);
-  Value emitTranspose(TransposeOp op, const Place &place);
-  Value emitReshape(ReshapeOp op, const Place &place);
-  Value emitSlice(SliceOp op, const Place &place);
+  Value emitAt(Value value, const LanePlace &place);
+  Value emitNew(Value value, const LanePlace &place);
+  Value emitSource(const Expression::Source &source, const LanePlace &place);
+  Value emitConstant(ConstantOp op, const LanePlace &place);
+  Value emitBroadcast(BroadcastOp op, const LanePlace &place);
+  Value emitIota(IotaOp op, const LanePlace &place);
+  Value emitSizes(SizesOp op, const LanePlace &place);
+  Value emitTranspose(TransposeOp op, const LanePlace &place);
+  Value emitReshape(ReshapeOp op, const LanePlace &place);
+  Value emitSlice(SliceOp op, const LanePlace &place);
   Value emitBranch(Value condition, Type type, llvm::function_ref<Value()> onTrue,
                    llvm::function_ref<Value()> onFalse);
-  Value emitConcat(ConcatOp op, const Place &place);
-  Value emitPad(PadOp op, const Place &place);
-  LaneIndex pick(Value indices, Place where, const SymExpr &size);
+  Value emitConcat(ConcatOp op, const LanePlace &place);
+  Value emitPad(PadOp op, const LanePlace &place);
+  LaneIndex pick(Value indices, LanePlace where, const SymExpr &size);
   /// Reports indices, given as `picked` and `wrapped` where they are negative, that lie
   /// outside of a dimension, unless `mask` switches them off. Scalars of index type, or
   /// vectors of one integer type.
   void checkIndices(Value picked, Value wrapped, Value size, Value mask, bool isUnsigned);
   /// The operand at a place with picked indices in dimensions of the given sizes.
-  Value emitPicked(Value operand, const Place &place, ArrayRef<SymExpr> sizes);
-  Value emitGather(GatherOp op, const Place &place);
-  Value emitPick(PickOp op, const Place &place);
+  Value emitPicked(Value operand, const LanePlace &place, ArrayRef<SymExpr> sizes);
+  Value emitGather(GatherOp op, const LanePlace &place);
+  Value emitPick(PickOp op, const LanePlace &place);
   LaneIndex cycle(const LaneIndex &a, const SymExpr &period, const SymExpr &low, int64_t lanes);
   LaneIndex reflect(const LaneIndex &a, const SymExpr &size, const SymExpr &low, int64_t lanes);
 
   const Expression &expression;
   /// Per value, the places where it was emitted and what came out.
-  DenseMap<Value, SmallVector<std::pair<Place, Value>, 2>> emitted;
+  DenseMap<Value, SmallVector<std::pair<LanePlace, Value>, 2>> emitted;
 };
 
 } // namespace lumen
 
-static Place withIndices(const Place &place, SmallVector<LaneIndex> indices) {
-  Place result = place;
+static LanePlace withIndices(const LanePlace &place, SmallVector<LaneIndex> indices) {
+  LanePlace result = place;
   result.indices = std::move(indices);
   return result;
 }
 
-Value ExpressionEmitter::emitAt(Value value, const Place &place) {
+Value ExpressionEmitter::emitAt(Value value, const LanePlace &place) {
   // What no lane distinguishes is computed once, as a scalar.
   if (place.isVector && place.isUniform()) {
-    Place scalar = place;
+    LanePlace scalar = place;
     scalar.isVector = false;
     scalar.lanes = 1;
     scalar.mask = nullptr;
@@ -408,13 +159,13 @@ Value ExpressionEmitter::emitAt(Value value, const Place &place) {
   return result;
 }
 
-Value ExpressionEmitter::emitNew(Value value, const Place &place) {
+Value ExpressionEmitter::emitNew(Value value, const LanePlace &place) {
   if (auto it = expression.sources.find(value); it != expression.sources.end())
     return emitSource(it->second, place);
   if (const Access *access = expression.findMemory(value))
     return load(*access, place);
   if (const Expression::Shift *shift = expression.findShifted(value)) {
-    Place shifted = place;
+    LanePlace shifted = place;
     LaneIndex &lane = shifted.indices[shift->dim];
     lane = addConstant(lane, shift->offset);
     return emitAt(shift->other, shifted);
@@ -442,7 +193,7 @@ Value ExpressionEmitter::emitNew(Value value, const Place &place) {
       });
 }
 
-Value ExpressionEmitter::emitSource(const Expression::Source &source, const Place &place) {
+Value ExpressionEmitter::emitSource(const Expression::Source &source, const LanePlace &place) {
   Position position;
   position.mask = place.mask;
   position.lanes = place.lanes;
@@ -456,7 +207,7 @@ Value ExpressionEmitter::emitSource(const Expression::Source &source, const Plac
   return source(builder, loc, position);
 }
 
-Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
+Value ExpressionEmitter::emitConstant(ConstantOp op, const LanePlace &place) {
   auto type = tensorType(op.getResult());
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   assert(dense && "large constants are arguments of their kernel");
@@ -506,7 +257,7 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const Place &place) {
   return load({flat, contiguousStrides(sizesOf(type)), type}, place);
 }
 
-Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
+Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const LanePlace &place) {
   Sizes to = sizesOf(op.getResult());
   SmallVector<LaneIndex> indices;
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
@@ -521,7 +272,7 @@ Value ExpressionEmitter::emitBroadcast(BroadcastOp op, const Place &place) {
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
-Value ExpressionEmitter::emitIota(IotaOp op, const Place &place) {
+Value ExpressionEmitter::emitIota(IotaOp op, const LanePlace &place) {
   Type element = tensorType(op.getResult()).getElementType();
   LaneIndex lane = place.indices[op.getAxis()];
   Value value = place.isVector ? bend(lane, place.lanes)
@@ -540,7 +291,7 @@ Value ExpressionEmitter::emitIota(IotaOp op, const Place &place) {
              : make<arith::ExtSIOp>(target, value);
 }
 
-Value ExpressionEmitter::emitSizes(SizesOp op, const Place &place) {
+Value ExpressionEmitter::emitSizes(SizesOp op, const LanePlace &place) {
   Type element = registerType(tensorType(op.getResult()).getElementType());
   auto elementAt = [&](const SymExpr &size) {
     Value value = make<arith::IndexCastOp>(element, index(size));
@@ -555,7 +306,7 @@ Value ExpressionEmitter::emitSizes(SizesOp op, const Place &place) {
   return result;
 }
 
-Value ExpressionEmitter::emitTranspose(TransposeOp op, const Place &place) {
+Value ExpressionEmitter::emitTranspose(TransposeOp op, const LanePlace &place) {
   SmallVector<LaneIndex> indices(place.indices.size());
   for (auto [i, dim] : llvm::enumerate(op.getPerm()))
     indices[dim] = place.indices[i];
@@ -570,7 +321,7 @@ static bool isMultipleOf(const SymExpr &a, const SymExpr &b) {
   return quotient.isValid() && quotient * b == a;
 }
 
-Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
+Value ExpressionEmitter::emitReshape(ReshapeOp op, const LanePlace &place) {
   Sizes from = sizesOf(op.getOperand()), to = sizesOf(op.getResult());
   if (std::optional<Access> access = expression.reshapedMemory(op))
     return load(*access, place);
@@ -611,7 +362,7 @@ Value ExpressionEmitter::emitReshape(ReshapeOp op, const Place &place) {
   return emitAt(op.getOperand(), withIndices(place, std::move(indices)));
 }
 
-Value ExpressionEmitter::emitSlice(SliceOp op, const Place &place) {
+Value ExpressionEmitter::emitSlice(SliceOp op, const LanePlace &place) {
   SmallVector<LaneIndex> indices;
   for (auto [lane, offset, stride] :
        llvm::zip_equal(place.indices, op.getOffsetSizes(), op.getStrides()))
@@ -634,7 +385,7 @@ Value ExpressionEmitter::emitBranch(Value condition, Type type, llvm::function_r
   return branchOp.getResult(0);
 }
 
-Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
+Value ExpressionEmitter::emitConcat(ConcatOp op, const LanePlace &place) {
   int64_t axis = op.getAxis();
   SmallVector<std::pair<Value, SymExpr>> parts; // with their offsets
   SymExpr offset = 0;
@@ -644,8 +395,8 @@ Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
       parts.push_back({input, offset});
     offset += size;
   }
-  auto partAt = [&](unsigned i, const Place &where) {
-    Place inner = where;
+  auto partAt = [&](unsigned i, const LanePlace &where) {
+    LanePlace inner = where;
     inner.indices[axis] = addConstant(where.indices[axis], SymExpr(0) - parts[i].second);
     return emitAt(parts[i].first, inner);
   };
@@ -669,7 +420,7 @@ Value ExpressionEmitter::emitConcat(ConcatOp op, const Place &place) {
   for (unsigned i = 0; i < parts.size(); ++i) {
     SymExpr size = sizeOf(parts[i].first, axis);
     Value inside = inRange(lane, parts[i].second, parts[i].second + size, place.lanes);
-    Place masked = place;
+    LanePlace masked = place;
     masked.mask = place.mask ? make<arith::AndIOp>(place.mask, inside) : inside;
     Value part = partAt(i, masked);
     result = result ? make<arith::SelectOp>(inside, part, result) : part;
@@ -697,10 +448,10 @@ LaneIndex ExpressionEmitter::reflect(const LaneIndex &a, const SymExpr &size, co
   return {{}, 0, make<arith::MinSIOp>(bend(phase, lanes), bend(mirrored, lanes))};
 }
 
-Value ExpressionEmitter::emitPad(PadOp op, const Place &place) {
+Value ExpressionEmitter::emitPad(PadOp op, const LanePlace &place) {
   Sizes from = sizesOf(op.getOperand()), lows = op.getLowSizes(), highs = op.getHighSizes();
   int64_t lanes = place.lanes;
-  Place inner = place;
+  LanePlace inner = place;
   SmallVector<Value> conditions;
   bool mayBeEmpty = false;
   for (auto [dim, size, low, high] : llvm::enumerate(from, lows, highs)) {
@@ -796,7 +547,7 @@ void ExpressionEmitter::checkIndices(Value picked, Value wrapped, Value size, Va
 }
 
 /// The place that the elements of `indices` at `where` name in a dimension of `size`.
-LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &size) {
+LaneIndex ExpressionEmitter::pick(Value indices, LanePlace where, const SymExpr &size) {
   bool isUnsigned = tensorType(indices).getElementType().isUnsignedInteger();
   bool uniform = where.isUniform();
   int64_t lanes = where.lanes;
@@ -835,7 +586,7 @@ LaneIndex ExpressionEmitter::pick(Value indices, Place where, const SymExpr &siz
   return lane;
 }
 
-Value ExpressionEmitter::emitPicked(Value operand, const Place &place, ArrayRef<SymExpr> sizes) {
+Value ExpressionEmitter::emitPicked(Value operand, const LanePlace &place, ArrayRef<SymExpr> sizes) {
   Value isEmpty;
   for (const SymExpr &size : sizes) {
     if (size.lowerBound().value_or(0) >= 1)
@@ -857,11 +608,11 @@ Value ExpressionEmitter::emitPicked(Value operand, const Place &place, ArrayRef<
       [&] { return emitAt(operand, place); });
 }
 
-Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
+Value ExpressionEmitter::emitGather(GatherOp op, const LanePlace &place) {
   int64_t axis = op.getAxis(), indicesRank = tensorType(op.getIndices()).getRank();
   SymExpr size = sizeOf(op.getOperand(), axis);
   auto begin = place.indices.begin();
-  Place where =
+  LanePlace where =
       withIndices(place, SmallVector<LaneIndex>(begin + axis, begin + axis + indicesRank));
   SmallVector<LaneIndex> indices(begin, begin + axis);
   indices.push_back(pick(op.getIndices(), where, size));
@@ -869,7 +620,7 @@ Value ExpressionEmitter::emitGather(GatherOp op, const Place &place) {
   return emitPicked(op.getOperand(), withIndices(place, std::move(indices)), size);
 }
 
-Value ExpressionEmitter::emitPick(PickOp op, const Place &place) {
+Value ExpressionEmitter::emitPick(PickOp op, const LanePlace &place) {
   SmallVector<LaneIndex> indices;
   Sizes sizes; // of picked dimensions
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
@@ -879,7 +630,7 @@ Value ExpressionEmitter::emitPick(PickOp op, const Place &place) {
     }
     Value tensor = op.getIndices()[sizes.size()];
     auto begin = place.indices.begin();
-    Place where = withIndices(
+    LanePlace where = withIndices(
         place, SmallVector<LaneIndex>(begin, begin + tensorType(tensor).getRank()));
     sizes.push_back(sizeOf(op.getOperand(), i));
     indices.push_back(pick(tensor, where, sizes.back()));
@@ -937,7 +688,7 @@ SymExpr Expression::broadcastFactor(BroadcastOp op, unsigned i) const {
     return 0;
   // Any constant but 1 is the size of the result; where there is nothing to read, no
   // factor is used.
-  if (from.asConstant() || from == to || !repeats || from.lowerBound().value_or(0) > 1)
+  if (from.asConstant() || from == to || from.lowerBound().value_or(0) > 1)
     return 1;
   return SymExpr::min(SymExpr::max(from - 1, 0), 1);
 }

@@ -97,15 +97,12 @@ public:
   /// operand dimension `i`: 1, or 0 where the operand is repeated. Where only the run
   /// knows, an expression that is 0 or 1.
   SymExpr broadcastFactor(BroadcastOp op, unsigned i) const;
-  /// From here on, no operand is repeated where only the run knows.
-  void assumeNoRepetition() { repeats = false; }
   /// A reshape of contiguous memory is memory again.
   std::optional<Access> reshapedMemory(ReshapeOp op) const;
 
 private:
   friend class ExpressionEmitter;
   SizeValues *sizes = nullptr;
-  bool repeats = true;
   BadIndex badIndex;
   llvm::DenseMap<mlir::Value, Access> memory;
   llvm::DenseMap<mlir::Value, Source> sources;

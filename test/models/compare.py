@@ -153,12 +153,8 @@ def compare(name, model, args, folder):
     return rows
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Compares compiled models with ONNX Runtime.",
-                                     epilog="What follows -- goes to lumenc.")
-    parser.add_argument("model", help="a name of models.py, or an ONNX file")
-    parser.add_argument("--levels", default="v3,v4")
-    parser.add_argument("--threads", default="1,2")
+def parse(parser):
+    """The command line with the options that comparisons share; `flags` go to lumenc."""
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4,
                         help="scaled down by the largest output where that is below one")
@@ -168,7 +164,16 @@ def main():
     end = words.index("--") if "--" in words else len(words)
     args = parser.parse_args(words[:end])
     args.flags = words[end + 1:]
+    return args
 
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares compiled models with ONNX Runtime.",
+                                     epilog="What follows -- goes to lumenc.")
+    parser.add_argument("model", help="a name of models.py, or an ONNX file")
+    parser.add_argument("--levels", default="v3,v4")
+    parser.add_argument("--threads", default="1,2")
+    args = parse(parser)
     if args.model in MODELS:
         model = MODELS[args.model]
     else:

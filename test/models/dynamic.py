@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from compare import DTYPES, LEVELS, LEVEL_FLAGS, ROOT, cpu_flags, errors, output_file, run
+from compare import DTYPES, LEVELS, LEVEL_FLAGS, ROOT, cpu_flags, errors, output_file, parse, run
 from models import MODELS
 
 SMALL_ARENA = 16 * 1024  # bytes
@@ -189,14 +189,7 @@ def main():
     parser.add_argument("--steps", type=int, metavar="N", help="the first N steps only")
     parser.add_argument("--samples", type=int, default=0, metavar="N")
     parser.add_argument("--static", action="store_true")
-    parser.add_argument("--rtol", type=float, default=1e-3)
-    parser.add_argument("--atol", type=float, default=1e-4,
-                        help="scaled down by the largest output where that is below one")
-    parser.add_argument("--seed", type=int, default=1)
-    words = sys.argv[1:]
-    end = words.index("--") if "--" in words else len(words)
-    args = parser.parse_args(words[:end])
-    args.flags = words[end + 1:]
+    args = parse(parser)
     args.level = LEVELS.get(args.level, args.level)
     unknown = [name for name in args.models if name not in dynamic]
     if unknown:

@@ -281,17 +281,23 @@ TEST_P(ConvolutionTest, DividesTheChannelsOfFewDepthwiseRows) {
   check(conv.text(), optionsFor(9, 1));
 }
 
+/// One whose filter is not constant, in small groups.
+ConvText randomUnpacked(std::mt19937 &random, int i, const char *type) {
+  ConvText conv = randomConv(random, rankOf(i));
+  conv.type = type;
+  conv.packed = false;
+  conv.groups = pick<int64_t>(random, {1, 2});
+  conv.channels = conv.groups * pick<int64_t>(random, {1, 3});
+  conv.outputs = conv.groups * pick<int64_t>(random, {1, 5, 16});
+  conv.tail = Tail::BiasRelu;
+  return conv;
+}
+
 TEST_P(ConvolutionTest, TakesFiltersThatAreNotConstantAndOtherTypes) {
   std::mt19937 random(7);
   for (const char *type : {"f32", "f64", "i32"})
     for (int i = 0; i < 8; ++i) {
-      ConvText conv = randomConv(random, rankOf(i));
-      conv.type = type;
-      conv.packed = false;
-      conv.groups = pick<int64_t>(random, {1, 2});
-      conv.channels = conv.groups * pick<int64_t>(random, {1, 3});
-      conv.outputs = conv.groups * pick<int64_t>(random, {1, 5, 16});
-      conv.tail = Tail::BiasRelu;
+      ConvText conv = randomUnpacked(random, i, type);
       check(conv.text(), optionsFor(elementsOf(conv.window) * conv.channels, i));
     }
 }
@@ -374,13 +380,7 @@ TEST_P(ConvolutionTest, TakesOtherTypesAtAnySize) {
   std::mt19937 random(14);
   for (const char *type : {"f32", "i32"})
     for (int i = 0; i < 5; ++i) {
-      ConvText conv = randomConv(random, rankOf(i));
-      conv.type = type;
-      conv.packed = false;
-      conv.groups = pick<int64_t>(random, {1, 2});
-      conv.channels = conv.groups * pick<int64_t>(random, {1, 3});
-      conv.outputs = conv.groups * pick<int64_t>(random, {1, 5, 16});
-      conv.tail = Tail::BiasRelu;
+      ConvText conv = randomUnpacked(random, i, type);
       SizeList sizes = randomSizes(random, conv);
       check(conv.text(), sizes, optionsFor(elementsOf(conv.window) * conv.channels, i));
     }

@@ -32,6 +32,19 @@ constexpr uint64_t lowFeatures = LUMEN_ABI_ARM_NEON;
 constexpr const char *lowLevel = "aarch64";
 #endif
 
+// What every made-up model has tables of.
+template <typename Model> void pointToTables(lumen_abi_model &abi, const Model &model) {
+  abi.num_kernels = model.kernels.size();
+  abi.kernels = model.kernels.data();
+  abi.num_storages = model.storages.size();
+  abi.storages = model.storages.data();
+  abi.num_buffers = model.buffers.size();
+  abi.buffers = model.buffers.data();
+  abi.arg_buffers = model.argBuffers.data();
+  abi.num_launches = model.launches.size();
+  abi.launches = model.launches.data();
+}
+
 struct FakeModel {
   static constexpr int64_t n = 1000;
 
@@ -91,15 +104,7 @@ struct FakeModel {
     abi.outputs = &output;
     abi.num_levels = levels.size();
     abi.levels = levels.data();
-    abi.num_kernels = kernels.size();
-    abi.kernels = kernels.data();
-    abi.num_storages = storages.size();
-    abi.storages = storages.data();
-    abi.num_buffers = buffers.size();
-    abi.buffers = buffers.data();
-    abi.arg_buffers = argBuffers.data();
-    abi.num_launches = launches.size();
-    abi.launches = launches.data();
+    pointToTables(abi, *this);
     abi.num_inits = 1;
     abi.inits = &init;
     abi.init_size = n * sizeof(float);

@@ -141,15 +141,7 @@ public:
     abi.outputs = outputs.data();
     abi.num_levels = 1;
     abi.levels = &level;
-    abi.num_kernels = kernels.size();
-    abi.kernels = kernels.data();
-    abi.num_storages = storages.size();
-    abi.storages = storages.data();
-    abi.num_buffers = buffers.size();
-    abi.buffers = buffers.data();
-    abi.arg_buffers = argBuffers.data();
-    abi.num_launches = launches.size();
-    abi.launches = launches.data();
+    pointToTables(abi, *this);
     abi.num_symbols = symbols.size();
     abi.symbol_names = symbols.data();
     abi.num_exprs = exprs.size();

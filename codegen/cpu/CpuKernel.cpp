@@ -188,7 +188,8 @@ class FaultRecord {
 public:
   explicit FaultRecord(CpuKernel &kernel) : kernel(kernel) {}
 
-  /// Where `at` stands: code, and two numbers (i64) about it.
+  /// Where `at` stands: code, and two numbers (i64) about it. The first fault of a call
+  /// stays, so that what is told does not depend on how a grid is cut.
   void record(OpBuilder &at, Location loc, int32_t code, Value first, Value second);
   /// Returns from the kernel; the record adds to what it needs of scratch memory.
   void emitReturn(LaunchShape &shape);
@@ -216,9 +217,14 @@ void FaultRecord::record(OpBuilder &at, Location loc, int32_t code, Value first,
     memory = memref::ViewOp::create(b, loc, type, kernel.scratch, offset, ValueRange{index(b, 3)});
     memref::StoreOp::create(b, loc, number(b, LUMEN_ABI_OK), memory, index(b, 0));
   }
-  memref::StoreOp::create(at, loc, number(at, code), memory, index(at, 0));
-  memref::StoreOp::create(at, loc, first, memory, index(at, 1));
-  memref::StoreOp::create(at, loc, second, memory, index(at, 2));
+  Value recorded = memref::LoadOp::create(at, loc, memory, index(at, 0));
+  Value isFirst =
+      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, recorded, number(at, LUMEN_ABI_OK));
+  auto ifOp = scf::IfOp::create(at, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inside = ifOp.getThenBodyBuilder();
+  memref::StoreOp::create(inside, loc, number(inside, code), memory, index(inside, 0));
+  memref::StoreOp::create(inside, loc, first, memory, index(inside, 1));
+  memref::StoreOp::create(inside, loc, second, memory, index(inside, 2));
 }
 
 void FaultRecord::emitReturn(LaunchShape &shape) {

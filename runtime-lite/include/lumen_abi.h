@@ -187,7 +187,9 @@ typedef int (*lumen_abi_cpu_kernel)(void *const *args, const int64_t *sizes,
 /* Why a run cannot go on. */
 typedef enum lumen_abi_fault {
   LUMEN_ABI_OK = 0,
-  LUMEN_ABI_FAULT_INDEX = 1 /* two int64_t: an index, and the dimension it lies outside of */
+  /* Two int64_t: the first index of [begin, end) that lies outside, and the dimension it
+   * lies outside of. The scratch_size of a kernel that returns it is at least 16. */
+  LUMEN_ABI_FAULT_INDEX = 1
 } lumen_abi_fault;
 
 typedef enum lumen_abi_target {

@@ -92,7 +92,9 @@ typedef struct chunked_launch {
   uint32_t chunks;
   char *scratch;
   uint64_t scratch_size;
-  atomic_int fault; /* lumen_abi_fault of the first chunk that had one */
+  atomic_flag is_recording; /* guards what follows */
+  int fault;                /* lumen_abi_fault of the lowest chunk that had one */
+  uint32_t fault_chunk;
   int64_t about[2]; /* what the kernel says of it */
 } chunked_launch;
 
@@ -103,9 +105,17 @@ static void run_chunk(void *argument, uint32_t chunk, uint32_t worker) {
   int64_t end = begin + each + (chunk < rest);
   char *scratch = launch->scratch + worker * launch->scratch_size;
   int fault = launch->code(launch->args, launch->sizes, begin, end, (int32_t)worker, scratch);
-  int none = LUMEN_ABI_OK;
-  if (fault && atomic_compare_exchange_strong(&launch->fault, &none, fault))
+  if (!fault)
+    return;
+  /* The lowest chunk's is told, whichever comes first, so that every run says the same. */
+  while (atomic_flag_test_and_set(&launch->is_recording)) {
+  }
+  if (!launch->fault || chunk < launch->fault_chunk) {
+    launch->fault = fault;
+    launch->fault_chunk = chunk;
     memcpy(launch->about, scratch, sizeof(launch->about));
+  }
+  atomic_flag_clear(&launch->is_recording);
 }
 
 /* Not below the grain; a multiple of the workers where there are enough. */
@@ -125,7 +135,8 @@ static int run_launch(const model *model, const cpu_model *state, const lumen_ab
   const lumen_abi_variant *variant = state->variants[launch->kernel];
   if (sizes)
     sizes += launch->first_size;
-  chunked_launch job = {.args = args,
+  chunked_launch job = {.is_recording = ATOMIC_FLAG_INIT,
+                        .args = args,
                         .sizes = sizes,
                         .grid = variant->grid_fn ? variant->grid_fn(sizes) : variant->grid,
                         .scratch = scratch,

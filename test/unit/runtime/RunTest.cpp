@@ -167,6 +167,39 @@ TEST_F(RunTest, Concurrent) {
   lumen_model_free(second);
 }
 
+// Of several faults the first of the grid is told, in whatever order chunks run.
+TEST_F(RunTest, FirstFault) {
+  static lumen_executor backwards = {nullptr, [](void *) { return 4u; },
+                                     [](void *, uint32_t chunks, lumen_chunk_fn fn, void *arg) {
+                                       for (uint32_t i = chunks; i > 0; --i)
+                                         fn(arg, i - 1, 0);
+                                     },
+                                     nullptr};
+  auto fault = [](void *const *, const int64_t *, int64_t begin, int64_t end, int32_t,
+                  void *scratch) -> int {
+    for (int64_t i = begin; i < end; ++i)
+      if (i >= 300 && i % 100 == 0) {
+        int64_t about[2] = {i, 7};
+        std::memcpy(scratch, about, sizeof(about));
+        return LUMEN_ABI_FAULT_INDEX;
+      }
+    return LUMEN_ABI_OK;
+  };
+  lumen_model_options options = {};
+  options.executor = &backwards;
+  for (lumen_abi_variant &variant : fake.variants)
+    if (variant.code == reinterpret_cast<const void *>(&FakeModel::scale)) {
+      variant.code = reinterpret_cast<const void *>(+fault);
+      variant.grain = 1;
+    }
+  open(options);
+  lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+  EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(status.message).find("index 300 lies outside a dimension of 7"),
+            std::string::npos)
+      << status.message;
+}
+
 // A launch of many units is cut so that chunks divide by the workers and no
 // chunk is below the grain.
 TEST_F(RunTest, Chunks) {

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace lumen;
 
-SymExpr lumen::toSize(StringRef text) { return SymExpr::parse(text).value_or(SymExpr::invalid()); }
+SymExpr lumen::toSize(StringRef text) { return SymExpr::ofText(text); }
 
 std::optional<SymExpr> lumen::toSize(std::optional<StringRef> text) {
   return text ? std::optional<SymExpr>(toSize(*text)) : std::nullopt;

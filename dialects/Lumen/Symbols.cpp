@@ -21,6 +21,8 @@ using llvm::StringRef;
 // A factor is a symbol or an atom, `floordiv(a, b)`, `min(a, b)`, `max(a, b)`,
 // `broadcast(a, b)`, and is held as its text. Names that read like anything else are quoted.
 
+static constexpr StringRef kTooComplicated = "<too complicated>";
+
 static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
 static bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; }
 
@@ -193,6 +195,13 @@ std::optional<SymExpr> SymExpr::parse(StringRef text) {
   if (std::optional<std::optional<SymExpr>> known = memo.find(text))
     return *known;
   return memo.remember(text, Parser(text, simplify).parseAll());
+}
+
+SymExpr SymExpr::ofText(StringRef text) {
+  SymExpr result = parse(text).value_or(invalid());
+  if (text == kTooComplicated)
+    result.state = State::TooComplicated;
+  return result;
 }
 
 FactorRef lumen::takeApart(const std::string &text) {
@@ -728,7 +737,7 @@ unsigned SymExpr::lower(SymSink &sink) const {
 
 std::string SymExpr::str() const {
   if (!isValid())
-    return isTooComplicated() ? "<too complicated>" : "<overflow>";
+    return isTooComplicated() ? kTooComplicated.str() : "<overflow>";
   if (terms.empty())
     return "0";
   auto order = inOrder(terms);

@@ -51,6 +51,8 @@ public:
   static SymExpr invalid();
   /// Reads what `str` prints; nothing for malformed text.
   static std::optional<SymExpr> parse(llvm::StringRef text);
+  /// The same, but invalid for other text; and what was invalid keeps its reason.
+  static SymExpr ofText(llvm::StringRef text);
 
   SymExpr operator+(const SymExpr &other) const;
   SymExpr operator-(const SymExpr &other) const;

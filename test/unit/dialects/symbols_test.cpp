@@ -64,7 +64,9 @@ TEST(SymExpr, IsInvalidPastItsLimits) {
                               deep.substitute(llvm::StringMap<SymExpr>{{"a (b", deep}})}) {
     EXPECT_FALSE(expr.isValid());
     EXPECT_TRUE(expr.isTooComplicated());
+    EXPECT_TRUE(SymExpr::ofText(expr.str()).isTooComplicated());
   }
+  EXPECT_FALSE(SymExpr::ofText(SymExpr::invalid().str()).isTooComplicated());
   EXPECT_FALSE(SymExpr::parse("floordiv(" + deep.str() + " + 1, 2)").has_value());
   EXPECT_FALSE((SymExpr(INT64_MAX) + 1).isTooComplicated());
   // What doubles with each step ends before it is of any length.

@@ -135,7 +135,7 @@ void Planner::nameSymbols() {
 
 std::string Planner::freshSymbol(StringRef role) {
   for (unsigned i = 0;; ++i) {
-    std::string name = (role + "." + Twine(i)).str();
+    std::string name = (role + "$" + Twine(i)).str();
     if (symbolNames.insert(name).second)
       return name;
   }

@@ -10,10 +10,10 @@
 // CHECK: %[[ARENA:[0-9]+]] = dispatch.storage <arena>[0] size 3072
 // CHECK: %[[A:[0-9]+]] = dispatch.buffer %[[ARENA]] offset {{.*}} {first = 0 : i64, last = 8 : i64}
 // CHECK: dispatch.launch @mix(%{{.*}}) outs(%[[A]])
-// CHECK: dispatch.bind "if.0" = %{{.*}} : i1
+// CHECK: dispatch.bind "if$0" = %{{.*}} : i1
 // CHECK: %[[R:[0-9]+]] = dispatch.buffer %[[ARENA]] offset [[AT:.*]] size 1024
 // CHECK: %[[E:[0-9]+]] = dispatch.buffer %[[ARENA]] offset [[AT]] size 1024
-// CHECK: dispatch.branch "if.0" symbols [] {
+// CHECK: dispatch.branch "if$0" symbols [] {
 // CHECK:   %[[T:[0-9]+]] = dispatch.buffer %[[ARENA]] offset [[OFFSET:.*]] size 1024 {first = 3 : i64, last = 4 : i64}
 // CHECK:   dispatch.launch @mix(%[[A]]) outs(%[[T]])
 // CHECK:   dispatch.launch @mix(%[[T]]) outs(%[[R]])
@@ -124,11 +124,11 @@ func.func @main(%x: !t) -> !t {
 
 // Carried values that change places are copied: each must be read before it is
 // overwritten. The condition is read before storages are exchanged.
-// CHECK: dispatch.bind "while.0" = %{{.*}} : i1
-// CHECK: dispatch.repeat while "while.0" induction "i" symbols [] init_sizes [] {
+// CHECK: dispatch.bind "while$0" = %{{.*}} : i1
+// CHECK: dispatch.repeat while "while$0" induction "i" symbols [] init_sizes [] {
 // CHECK:   dispatch.launch @copy_{{.*}}(%[[A:[0-9]+]]) outs(%[[A1:[0-9]+]])
 // CHECK:   dispatch.launch @copy_{{.*}}(%[[B:[0-9]+]]) outs(%[[B1:[0-9]+]])
-// CHECK:   dispatch.bind "while.0" = %{{.*}} : i1
+// CHECK:   dispatch.bind "while$0" = %{{.*}} : i1
 // CHECK:   dispatch.swap
 // CHECK:   dispatch.swap
 // CHECK:   dispatch.end
@@ -162,7 +162,7 @@ func.func @main(%x: !t, %y: !t, %c: tensor<i1>) -> (!t, !t) {
 // CHECK:   dispatch.launch @mix(%{{.*}}) outs(%[[ROW]]
 // CHECK: }
 // CHECK: dispatch.alloc %[[GROWN]]
-// CHECK: dispatch.repeat while "while.0" induction "i" symbols [] init_sizes [] {
+// CHECK: dispatch.repeat while "while$0" induction "i" symbols [] init_sizes [] {
 // CHECK:   dispatch.launch @mix(%{{.*}}) outs(%[[PART:[0-9]+]], %{{.*}})
 // CHECK:   dispatch.append %[[PART]] to %[[GROWN]]
 // CHECK: }
@@ -233,7 +233,7 @@ func.func @main(%first: tensor<1xi64>, %n: tensor<?xf32, #lumen.dims<["n"]>>) ->
 
 // Where one branch has no bound, the result takes over the memory of either.
 // CHECK: %[[R:[0-9]+]] = dispatch.storage <heap>[0] size "4*m"
-// CHECK: dispatch.branch "if.0" symbols ["m"] {
+// CHECK: dispatch.branch "if$0" symbols ["m"] {
 // CHECK:   dispatch.alloc %[[A:[0-9]+]]
 // CHECK:   dispatch.launch @mix
 // CHECK:   dispatch.move %[[A]] to %[[R]]

@@ -8,8 +8,8 @@ Two kinds of parts are generated:
   command and what it prints. It runs in a scratch folder which holds models of
   test/models/models.py, with the built programs in PATH. After `<!-- sample:`
   the output may differ from day to day or machine to machine (times, scores).
-  A `cd "$ROOT" && ` before the command and a ` 2>/dev/null` after it, which keeps
-  the progress of a build off the page, are not shown.
+  A `cd "$ROOT" && ` before the command, `$ROOT/` in it and a ` 2>/dev/null` after it,
+  which keeps the progress of a build off the page, are not shown.
 
 --check changes nothing, and fails where a part is out of date; it leaves the
 samples out.
@@ -66,6 +66,7 @@ def with_output(text, folder, samples):
         if match[2] == "sample" and not samples:
             return match[0]
         shown = match[3].removeprefix('cd "$ROOT" && ').removesuffix(" 2>/dev/null")
+        shown = shown.replace("$ROOT/", "")
         return f"{match[1]}$ {shown}\n{run(match[3], folder)}{match[5]}"
     return BLOCK.sub(replace, text)
 
@@ -93,7 +94,7 @@ def main():
         sys.path.insert(0, str(ROOT / "test/driver/Inputs"))
         from bad_models import CASES
         from models import MODELS
-        for model in ["tiny", "small"]:
+        for model in ["tiny", "small", "gpt-kv"]:
             MODELS[model].make(folder / f"{model}.onnx")
         write_expectation(folder / "small.onnx", folder)
         for case in ["wrong-channels", "unsupported", "dynamic", "text", "missing-external-data"]:

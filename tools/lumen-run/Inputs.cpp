@@ -2,6 +2,7 @@
 
 #include "Npy.h"
 #include "TensorProto.h"
+#include "dialects/Lumen/Symbols.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -23,6 +24,30 @@ uint64_t next(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
+// The size of a dimension, where it is fixed, named, or follows from what is named.
+std::optional<int64_t> sizeOf(const lumen_dim &dim, const StringMap<int64_t> &dims) {
+  if (dim.extent >= 0)
+    return dim.extent;
+  if (!dim.symbol)
+    return std::nullopt;
+  if (auto given = dims.find(dim.symbol); given != dims.end())
+    return given->second;
+  std::optional<SymExpr> size = SymExpr::parse(dim.symbol);
+  return size ? size->evaluate(dims) : std::nullopt;
+}
+
+// What to name so that `sizeOf` knows the size.
+std::string missingSymbol(const lumen_dim &dim, const StringMap<int64_t> &dims) {
+  if (!dim.symbol)
+    return "NAME";
+  std::set<std::string> symbols;
+  if (std::optional<SymExpr> size = SymExpr::parse(dim.symbol))
+    size->collectSymbols(symbols);
+  auto missing =
+      llvm::find_if(symbols, [&](const std::string &name) { return !dims.contains(name); });
+  return missing == symbols.end() ? dim.symbol : *missing;
+}
+
 // The fixed extents, with the dynamic ones taken from "1x3x224x224", else from the
 // sizes of their symbols.
 Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, StringRef text,
@@ -41,15 +66,16 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
     return shape;
   }
   for (int32_t d = 0; d < info.rank; ++d) {
-    const lumen_dim &dim = info.dims[d];
-    auto given = dim.extent < 0 && dim.symbol ? dims.find(dim.symbol) : dims.end();
-    if (dim.extent < 0 && given == dims.end())
-      return usageError("input '" + Twine(info.name) + "': dimension " + Twine(d) +
-                        (dim.symbol ? " ('" + Twine(dim.symbol) + "')" : Twine("")) +
-                        " is dynamic; give its size, as in --dim " +
-                        (dim.symbol ? "\"" + Twine(dim.symbol) + "=3\"" : Twine("NAME=3")) +
-                        ", or the input's shape, as in --input " + info.name + "=random:1x3");
-    shape.push_back(dim.extent < 0 ? given->second : dim.extent);
+    std::optional<int64_t> size = sizeOf(info.dims[d], dims);
+    if (!size) {
+      std::string symbol = missingSymbol(info.dims[d], dims);
+      return usageError(
+          "input '" + Twine(info.name) + "': dimension " + Twine(d) +
+          (info.dims[d].symbol ? " ('" + Twine(info.dims[d].symbol) + "')" : Twine("")) +
+          " is dynamic; give its size, as in --dim \"" + symbol +
+          "=3\", or the input's shape, as in --input " + info.name + "=random:1x3");
+    }
+    shape.push_back(*size);
   }
   return shape;
 }

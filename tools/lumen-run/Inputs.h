@@ -49,7 +49,7 @@ struct InputSources {
   llvm::StringRef folder;                // of --inputs, or empty
   // By position, outputs of the run before; may be empty. What is used is moved from.
   llvm::MutableArrayRef<std::optional<Value>> carried;
-  // Of --dim: the sizes of dynamic dimensions, by the text that the signature shows.
+  // Of --dim: the sizes of symbols, or of dimensions by the text that the signature shows.
   llvm::StringMap<int64_t> dims = {};
 };
 

@@ -39,19 +39,21 @@ json::Value number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// "1x3x'batch'", dynamic dimensions by their symbol.
+// "1x3x224x224", or "[batch, 3 * seq + 1]" where dimensions are open.
 std::string dimsText(const lumen_value_info &info) {
   if (info.rank < 0)
     return "any rank";
-  std::string text;
-  for (int32_t d = 0; d < info.rank; ++d) {
-    const lumen_dim &dim = info.dims[d];
-    text += d ? "x" : "";
-    text += dim.extent >= 0 ? std::to_string(dim.extent) : dim.symbol ? dim.symbol : "?";
+  if (info.rank == 0)
+    return "scalar";
+  bool isOpen = false;
+  llvm::SmallVector<std::string> sizes;
+  for (const lumen_dim &dim : llvm::ArrayRef(info.dims, info.rank)) {
+    sizes.push_back(dim.extent >= 0 ? std::to_string(dim.extent) : dim.symbol ? dim.symbol : "?");
     if (dim.extent < 0 && dim.bound >= 0)
-      text += "<=" + std::to_string(dim.bound);
+      sizes.back() += "<=" + std::to_string(dim.bound);
+    isOpen |= dim.extent < 0;
   }
-  return text.empty() ? "scalar" : text;
+  return isOpen ? "[" + llvm::join(sizes, ", ") + "]" : llvm::join(sizes, "x");
 }
 
 std::string typeText(const lumen_value_info &info) {
@@ -219,8 +221,8 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
     else
       out << bytesText(info.arena_size) << " (lower bound " << bytesText(info.arena_lower_bound)
           << ", without sharing " << bytesText(info.bytes_without_sharing) << ')';
-    out << ", scratch " << bytesText(info.scratch_size)
-        << " per thread, weights " << bytesText(info.weights_size) << '\n';
+    out << ", scratch " << bytesText(info.scratch_size) << " per thread, weights "
+        << bytesText(info.weights_size) << '\n';
   }
   uint32_t count;
   const lumen_value_info *inputs = lumen_inputs(module, &count);

@@ -45,7 +45,7 @@ struct Options {
       cl::cat(category)};
   cl::list<std::string> dim{
       "dim", cl::value_desc("NAME=N"),
-      cl::desc("Size of a dynamic dimension of random inputs, by the name that --signature shows"),
+      cl::desc("Size of a symbol in the dimensions of random inputs, as --signature shows them"),
       cl::cat(category)};
   cl::list<std::string> inputs{
       "inputs", cl::value_desc("DIR"),

@@ -79,6 +79,18 @@ TEST(InputsTest, Dims) {
   EXPECT_EQ(error(readDims({"n=1", "n=2"})), "--dim n=2: 'n' is given twice");
 }
 
+// A dimension that is an expression follows from the symbols in it.
+TEST(InputsTest, DimsOfExpressions) {
+  const lumen_dim dims[] = {{-1, -1, "2*past + seq", {0, 0}}};
+  const lumen_value_info info = {"mask", LUMEN_TENSOR, LUMEN_F32, 1, 0, dims};
+  auto tensors = makeInputs({{}, "", {}, {{"past", 3}, {"seq", 1}}}, &info, 1, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({7}));
+  EXPECT_EQ(error(makeInputs({{}, "", {}, {{"past", 3}}}, &info, 1, 1)),
+            "input 'mask': dimension 0 ('2*past + seq') is dynamic; give its size, as in --dim "
+            "\"seq=3\", or the input's shape, as in --input mask=random:1x3");
+}
+
 TEST(InputsTest, Mistakes) {
   EXPECT_EQ(error(fromArguments({"c=zeros"}, infos, 2, 1)),
             "'c' is not an input of the model, which has 'a', 'a=b'");

@@ -102,14 +102,22 @@ public:
   /// number has to be known.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> integerOperand(unsigned index,
                                                                  llvm::StringRef what);
+  /// The same of a list that is an attribute before version `inputSince`, and an input
+  /// since; nothing if it is absent.
+  mlir::FailureOr<std::optional<llvm::SmallVector<mlir::Value>>>
+  integerList(llvm::StringRef name, unsigned index, int64_t inputSince);
   /// The only element of such an input, of any number type.
   mlir::FailureOr<mlir::Value> scalarOperand(unsigned index, llvm::StringRef what);
+  /// The elements of an input of floats, whose number is known, as 0-D f32 values.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> realOperand(unsigned index, llvm::StringRef what);
   /// The same for integers that are sizes: what the run gives becomes symbols, and
   /// has to be 0 at least.
   mlir::FailureOr<Sizes> sizeOperand(unsigned index, llvm::StringRef what);
   /// The expression of a 0-D integer: a symbol where it is not known, which the run
   /// compares with 0 and with `atMost`.
   SymExpr bind(mlir::Value number, std::optional<SymExpr> atMost = std::nullopt);
+  /// The same for a number that may be negative: the difference of two symbols.
+  SymExpr bindSigned(mlir::Value number);
 
   /// Calls the runtime for a value of which `item` says what is known. Where that leaves
   /// sizes open, symbols get what the run finds. `more` receives results behind it, of
@@ -137,6 +145,8 @@ public:
   bool ensureBroadcastTo(Shape from, Shape to);
   /// The shape to which all inputs broadcast.
   mlir::FailureOr<Sizes> broadcastInputShapes();
+  /// Makes sure that the entries of an integer input are lengths of parts of `whole`.
+  void ensureLengths(unsigned index, const SymExpr &whole);
   mlir::LogicalResult expectReal(unsigned index = 0);
   mlir::LogicalResult expectSameElementType(unsigned first, unsigned second);
 

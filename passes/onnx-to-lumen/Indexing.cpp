@@ -1,6 +1,6 @@
 //===- Indexing.cpp - operators that gather, scatter and order by index ---===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Axes.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -232,23 +232,60 @@ static LogicalResult topK(Node &node) {
 
 template <AccumulateKind kind> static LogicalResult accumulate(Node &node) {
   bool isExclusive = node.integer("exclusive", 0) != 0, isReverse = node.integer("reverse", 0) != 0;
-  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1, "axis");
+  Sizes shape = node.inputShape(0);
+  FailureOr<SmallVector<Value>> given = node.integerOperand(1, "axis");
   if (failed(given))
     return failure();
   if (given->size() != 1)
     return node.error() << "axis has " << given->size() << " elements, expected 1";
-  FailureOr<int64_t> axis = node.normalizeAxis(given->front(), node.inputType(0).getRank());
-  if (failed(axis))
+  FailureOr<Axes> axes = Axes::of(node, *given, shape.size());
+  if (failed(axes))
     return failure();
-  return node.yield(node.emit.create<AccumulateOp>(node.input(0).getType(), kind, node.input(0),
-                                                   *axis, isExclusive, isReverse));
+  Value x = node.input(0);
+  int64_t axis = 1;
+  if (std::optional<SmallVector<int64_t>> constant = axes->constants())
+    axis = constant->front();
+  else
+    x = node.emit.reshape(x, axes->around(shape));
+  Value result = node.emit.create<AccumulateOp>(x.getType(), kind, x, axis, isExclusive, isReverse);
+  return node.yield(node.emit.reshape(result, shape));
+}
+
+/// Reverses the beginning of each sequence of a batch. Two dimensions, in any order, are
+/// the batch and the steps.
+static LogicalResult reverseSequence(Node &node) {
+  Value x = node.input(0);
+  Sizes shape = sizesOf(x);
+  int64_t batch = node.integer("batch_axis", 1), time = node.integer("time_axis", 0);
+  if (shape.size() < 2)
+    return node.error() << "input has shape " << shapeText(shape)
+                        << ", expected at least two dimensions";
+  if (std::min(batch, time) != 0 || std::max(batch, time) != 1)
+    return node.error() << "attributes 'batch_axis' and 'time_axis' are " << batch << " and "
+                        << time << ", expected 0 and 1, or 1 and 0";
+  if (failed(expectIndices(node, 1)))
+    return failure();
+  if (!node.ensureEqual(sizesOf(node.input(1)), Sizes{shape[batch]}, "lengths of sequences"))
+    return node.error() << "sequence_lens have shape " << shapeText(sizesOf(node.input(1)))
+                        << ", expected " << shapeText({shape[batch]});
+  node.ensureLengths(1, shape[time]);
+  Emitter &emit = node.emit;
+  Type i64 = emit.builder.getI64Type();
+  Sizes plane(ArrayRef(shape).take_front(2));
+  Value length = emit.convert(emit.cast(node.input(1), {shape[batch]}), i64);
+  length = emit.broadcastAlong(length, plane, batch);
+  Value step = emit.iota(tensorTypeOf(plane, i64), time);
+  Value mirrored = emit.binary(BinaryKind::Sub, emit.binary(BinaryKind::Sub, length, step), 1.0);
+  Value index = emit.select(emit.compare(CompareKind::Lt, step, length), mirrored, step);
+  return node.yield(emit.create<PickOp>(x.getType(), x, index, walkAllBut(shape.size(), time)));
 }
 
 static const OperatorRow rows[] = {
-    {"CumProd", 2, 2, accumulate<AccumulateKind::Mul>, "constant axis"},
-    {"CumSum", 2, 2, accumulate<AccumulateKind::Add>, "constant axis"},
+    {"CumProd", 2, 2, accumulate<AccumulateKind::Mul>},
+    {"CumSum", 2, 2, accumulate<AccumulateKind::Add>},
     OperatorRow{"GatherElements", 2, 2, gatherElements}.moving(),
     OperatorRow{"GatherND", 2, 2, gatherND}.moving(),
+    OperatorRow{"ReverseSequence", 2, 2, reverseSequence, "", 10}.moving(),
     {"Scatter", 3, 3, scatterElements, "not of strings", 9, 10},
     {"ScatterElements", 3, 3, scatterElements, "not of strings"},
     {"ScatterND", 3, 3, scatterND, "not of strings"},

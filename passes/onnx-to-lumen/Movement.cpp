@@ -1,6 +1,6 @@
 //===- Movement.cpp - operators that change the place of elements ---------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Axes.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -25,38 +25,6 @@ static LogicalResult transpose(Node &node) {
 
 using BK = BinaryKind;
 using CK = CompareKind;
-
-/// A list that is an attribute before version 10 and an input since, as 0-D i64
-/// values; nothing if it is absent.
-static FailureOr<std::optional<SmallVector<Value>>> readSliceList(Node &node, StringRef name,
-                                                                  unsigned index) {
-  if (node.getOpset() >= 10) {
-    if (!node.input(index))
-      return std::optional<SmallVector<Value>>();
-    FailureOr<SmallVector<Value>> values = node.integerOperand(index, name);
-    if (failed(values))
-      return failure();
-    return std::optional<SmallVector<Value>>(std::move(*values));
-  }
-  std::optional<SmallVector<int64_t>> given = node.integers(name);
-  if (!given)
-    return std::optional<SmallVector<Value>>();
-  return std::optional<SmallVector<Value>>(
-      llvm::map_to_vector(*given, [&](int64_t value) { return node.emit.size(value); }));
-}
-
-/// The same of what decides the structure, which is constant.
-static FailureOr<std::optional<SmallVector<int64_t>>> readSliceConstants(Node &node, StringRef name,
-                                                                         unsigned index) {
-  if (node.getOpset() < 10)
-    return name == "steps" ? std::optional<SmallVector<int64_t>>() : node.integers(name);
-  if (!node.input(index))
-    return std::optional<SmallVector<int64_t>>();
-  FailureOr<SmallVector<int64_t>> values = node.constantIntegers(index, name);
-  if (failed(values))
-    return failure();
-  return std::optional<SmallVector<int64_t>>(std::move(*values));
-}
 
 /// A bound of Slice as a position: it counts from the end where it is negative, and
 /// is clamped to `least` and `most`.
@@ -92,67 +60,101 @@ static Value distanceUp(Emitter &emit, Value given, Value start, Value end, cons
                        : emit.binary(BK::Sub, end, emit.size(*constant));
 }
 
+namespace {
+
+/// The part of a dimension that Slice takes.
+struct Walk {
+  SymExpr offset, count, step;
+};
+
+} // namespace
+
+static Walk readWalk(Node &node, const SymExpr &size, Value givenStart, Value givenEnd,
+                     Value givenStep) {
+  Emitter &emit = node.emit;
+  // The least int64 has no magnitude, and no dimension is as long as 2^48.
+  constexpr int64_t kLongest = int64_t(1) << 48;
+  int64_t longest = size.asConstant().value_or(kLongest) + 1;
+  givenStep =
+      emit.binary(BK::Max, emit.binary(BK::Min, givenStep, double(longest)), -double(longest));
+  SymExpr step = node.bindSigned(givenStep), length = SymExpr::max(step, SymExpr(0) - step);
+  emit.check(CheckKind::LessEqual, 1, length, "the length of a step");
+  // Bounds are clamped to the elements that a walk in the step's direction can meet.
+  SymExpr isDown = SymExpr::min(SymExpr::max(SymExpr(0) - step, 0), 1), most = size - isDown;
+  Value start = clampBound(emit, givenStart, size, 0, SymExpr::max(most, 0));
+  Value end = clampBound(emit, givenEnd, size, SymExpr(0) - isDown, most);
+  // ceil((end - start) / step), or nothing.
+  Value distance = isDown == SymExpr(0)
+                       ? distanceUp(emit, givenStart, start, end, size)
+                       : emit.binary(BK::Mul, emit.binary(BK::Sub, start, end), isDown * 2 - 1);
+  distance = emit.binary(BK::Min, emit.binary(BK::Max, distance, 0.0), size);
+  if (length != SymExpr(1))
+    distance =
+        emit.binary(BK::Div, emit.binary(BK::Add, distance, length - 1), SymExpr::max(length, 1));
+  // The size of the operand bounds both.
+  Walk walk{0, node.bind(distance, size), step};
+  if (walk.count != SymExpr(0))
+    walk.offset = node.bind(start, size);
+  return walk;
+}
+
 static LogicalResult slice(Node &node) {
-  auto starts = readSliceList(node, "starts", 1), ends = readSliceList(node, "ends", 2);
-  auto axes = readSliceConstants(node, "axes", 3), steps = readSliceConstants(node, "steps", 4);
-  if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
+  Sizes shape = node.inputShape(0);
+  int64_t rank = shape.size();
+  auto starts = node.integerList("starts", 1, 10), ends = node.integerList("ends", 2, 10);
+  auto given = node.integerList("axes", 3, 10), steps = node.integerList("steps", 4, 10);
+  if (failed(starts) || failed(ends) || failed(given) || failed(steps))
     return failure();
   if (!*starts || !*ends)
     return node.error() << (*starts ? "ends are missing" : "starts are missing");
   size_t count = (*starts)->size();
-  Sizes shape = node.inputShape(0);
   auto checkCount = [&](StringRef name, size_t given) -> LogicalResult {
     if (given == count)
       return success();
     return node.error() << name << " have " << given << " entries, but starts have " << count;
   };
   if (failed(checkCount("ends", (*ends)->size())) ||
-      (*axes && failed(checkCount("axes", (*axes)->size()))) ||
+      (*given && failed(checkCount("axes", (*given)->size()))) ||
       (*steps && failed(checkCount("steps", (*steps)->size()))))
     return failure();
-  if (!*axes && count > shape.size())
-    return node.error() << "starts have " << count << " entries, but the input has " << shape.size()
+  if (!*given && count > shape.size())
+    return node.error() << "starts have " << count << " entries, but the input has " << rank
                         << " dimensions";
+  FailureOr<Axes> axes = *given ? Axes::of(node, **given, rank) : Axes::first(node, count, rank);
+  if (failed(axes))
+    return failure();
 
   Emitter &emit = node.emit;
-  Sizes offsets(shape.size(), SymExpr(0)), sizes(shape);
-  SmallVector<int64_t> strides(shape.size(), 1);
-  llvm::SmallBitVector seen(shape.size());
-  for (size_t i = 0; i < count; ++i) {
-    FailureOr<int64_t> axis = node.normalizeAxis(*axes ? (**axes)[i] : int64_t(i), shape.size());
-    if (failed(axis))
-      return failure();
-    if (seen.test(*axis))
-      return node.error() << "axis " << *axis << " is given twice";
-    seen.set(*axis);
-    const SymExpr &size = shape[*axis];
-    int64_t step = *steps ? (**steps)[i] : 1;
-    if (step == 0)
-      return node.error() << "steps have the entry 0";
-    if (size == SymExpr(0))
+  if (*steps)
+    for (Value step : **steps)
+      if (Emitter::known(step) == SymExpr(0))
+        return node.error() << "steps have the entry 0";
+  Sizes offsets(rank, SymExpr(0)), sizes(shape);
+  SmallVector<int64_t> strides(rank, 1);
+  SmallVector<std::pair<int64_t, Walk>> walks; // of which only the run knows the step
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (!axes->mayContain(dim) || shape[dim] == SymExpr(0))
       continue;
-    // Bounds are clamped to the elements that a walk in the step's direction can
-    // meet.
-    SymExpr most = step > 0 ? size : size - 1;
-    Value start = clampBound(emit, (**starts)[i], size, 0, SymExpr::max(most, 0));
-    Value end = clampBound(emit, (**ends)[i], size, step > 0 ? 0 : -1, most);
-    // The least int64 has no magnitude, and no dimension is as long as 2^48.
-    constexpr int64_t kLongest = int64_t(1) << 48;
-    int64_t longest = size.asConstant().value_or(kLongest) + 1;
-    int64_t stride = std::clamp<int64_t>(step, -longest, longest), length = std::abs(stride);
-    // ceil((end - start) / step), or nothing.
-    Value distance = step > 0 ? distanceUp(emit, (**starts)[i], start, end, size)
-                              : emit.binary(BK::Sub, start, end);
-    distance = emit.binary(BK::Min, emit.binary(BK::Max, distance, 0.0), size);
-    if (length > 1)
-      distance = emit.binary(BK::Div, emit.binary(BK::Add, distance, emit.size(length - 1)),
-                             emit.size(length));
-    // The size of the operand bounds both.
-    sizes[*axis] = node.bind(distance, size);
-    offsets[*axis] = sizes[*axis] == SymExpr(0) ? SymExpr(0) : node.bind(start, size);
-    strides[*axis] = sizes[*axis] == SymExpr(0) || isOne(sizes[*axis]) ? 1 : stride;
+    Value one = emit.size(1);
+    Walk walk = readWalk(node, shape[dim], axes->select(dim, **starts, emit.size(0)),
+                         axes->select(dim, **ends, emit.size(std::numeric_limits<int64_t>::max())),
+                         *steps ? axes->select(dim, **steps, one) : one);
+    std::optional<int64_t> step = walk.step.asConstant();
+    if (!step) {
+      walks.push_back({dim, walk});
+      continue;
+    }
+    sizes[dim] = walk.count;
+    offsets[dim] = walk.offset;
+    strides[dim] = walk.count == SymExpr(0) || isOne(walk.count) ? 1 : *step;
   }
-  return node.yield(emit.slice(node.input(0), offsets, sizes, strides));
+  Value result = emit.slice(node.input(0), offsets, sizes, strides);
+  for (const auto &[dim, walk] : walks) {
+    Value index = emit.iota(tensorTypeOf({walk.count}, emit.builder.getI64Type()), 0);
+    index = emit.binary(BK::Add, emit.binary(BK::Mul, index, walk.step), walk.offset);
+    result = emit.gather(result, index, dim);
+  }
+  return node.yield(result);
 }
 
 /// Sizes are an attribute before version 13, an input since; num_outputs since
@@ -302,54 +304,58 @@ static LogicalResult pad(Node &node) {
   if (!kind || (*kind == PadKind::Wrap && node.getOpset() < 19))
     return node.error() << "attribute 'mode' is '" << mode
                         << "', expected constant, edge or reflect";
-  Sizes shape = node.inputShape(0), pads;
+  Sizes shape = node.inputShape(0);
   Type element = node.inputType(0).getElementType();
   Emitter &emit = node.emit;
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   Value value = emit.scalar(0, element);
+  auto given = node.integerList("pads", 1, 11), listed = node.integerList("axes", 3, 11);
+  if (failed(given) || failed(listed))
+    return failure();
   if (node.getOpset() < 11) {
-    pads = toSizes(node.integers("pads").value_or(SmallVector<int64_t>()));
     value = emit.scalar(node.real("value", 0), element);
-  } else {
-    FailureOr<Sizes> given = node.sizeOperand(1, "pads");
-    if (failed(given))
+  } else if (node.input(2)) {
+    if (failed(node.expectSameElementType(0, 2)))
       return failure();
-    pads = std::move(*given);
-    if (node.input(2)) {
-      if (failed(node.expectSameElementType(0, 2)))
-        return failure();
-      if (!node.ensureEqual(product(node.inputShape(2)), 1, "elements of the value"))
-        return node.error() << "value has shape " << shapeText(node.inputShape(2))
-                            << ", expected scalar";
-      value = emit.reshape(node.input(2), {});
-    }
-    if (node.input(3)) {
-      FailureOr<SmallVector<int64_t>> listed = node.constantIntegers(3, "axes");
-      if (failed(listed))
-        return failure();
-      axes.clear();
-      for (int64_t axis : *listed) {
-        FailureOr<int64_t> normal = node.normalizeAxis(axis, shape.size());
-        if (failed(normal))
-          return failure();
-        if (llvm::is_contained(axes, *normal))
-          return node.error() << "axis " << axis << " is given twice";
-        axes.push_back(*normal);
-      }
-    }
+    if (!node.ensureEqual(product(node.inputShape(2)), 1, "elements of the value"))
+      return node.error() << "value has shape " << shapeText(node.inputShape(2))
+                          << ", expected scalar";
+    value = emit.reshape(node.input(2), {});
   }
-  if (pads.size() != 2 * axes.size())
-    return node.error() << "pads have " << pads.size() << " entries, expected " << 2 * axes.size();
+  if (!*given)
+    return node.error() << "pads are missing";
+  SmallVector<Value> pads = **given;
+  int64_t rank = shape.size();
+  FailureOr<Axes> axes = *listed ? Axes::of(node, **listed, rank) : Axes::first(node, rank, rank);
+  if (failed(axes))
+    return failure();
+  if (pads.size() != 2 * axes->size())
+    return node.error() << "pads have " << pads.size() << " entries, expected " << 2 * axes->size();
   Sizes low(shape.size(), SymExpr(0)), high = low, offsets = low, result(shape);
   bool isCropped = false;
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    low[axis] = pads[i];
-    high[axis] = pads[axes.size() + i];
-    const SymExpr &size = shape[axis];
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!axes->mayContain(axis))
+      continue;
+    auto amountOf = [&](ArrayRef<Value> amounts) {
+      return node.bindSigned(axes->select(axis, amounts, emit.size(0)));
+    };
+    low[axis] = amountOf(ArrayRef(pads).take_front(axes->size()));
+    high[axis] = amountOf(ArrayRef(pads).drop_front(axes->size()));
+    SymExpr &size = shape[axis];
     result[axis] = size + low[axis] + high[axis];
     if (!result[axis].isValid() || (SymExpr(0) - result[axis]).isPositive())
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
                           << " do not fit dimension " << axis << " of size " << size.str();
+    // What may be a crop as well as a pad is both, one after the other.
+    for (auto [amount, isLow] : {std::pair(&low[axis], true), {&high[axis], false}}) {
+      if (amount->isNonNegative() || (SymExpr(0) - *amount).isNonNegative())
+        continue;
+      SymExpr crop = SymExpr::max(SymExpr(0) - *amount, 0);
+      *amount = SymExpr::max(*amount, 0);
+      size -= crop;
+      if (isLow)
+        offsets[axis] = crop;
+      isCropped = true;
+    }
     // A reflection does not repeat the border, and both read within one period.
     SymExpr most = *kind == PadKind::Reflect ? size - 1 : size;
     bool isBounded = *kind == PadKind::Reflect || *kind == PadKind::Wrap;
@@ -368,17 +374,6 @@ static LogicalResult pad(Node &node) {
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
                           << " of mode '" << mode << "' are wider than dimension " << axis
                           << " of size " << size.str();
-    // What may be a crop as well as a pad is both, one after the other.
-    for (auto [amount, isLow] : {std::pair(&low[axis], true), {&high[axis], false}}) {
-      if (amount->isNonNegative() || (SymExpr(0) - *amount).isNonNegative())
-        continue;
-      SymExpr crop = SymExpr::max(SymExpr(0) - *amount, 0);
-      *amount = SymExpr::max(*amount, 0);
-      shape[axis] -= crop;
-      if (isLow)
-        offsets[axis] = crop;
-      isCropped = true;
-    }
   }
   if (failed(node.checkSize(result)))
     return failure();
@@ -503,10 +498,8 @@ static const OperatorRow rows[] = {
     OperatorRow{"DepthToSpace", 1, 1, depthToSpace}.moving(),
     OperatorRow{"Expand", 2, 2, expand}.moving(),
     OperatorRow{"Gather", 2, 2, gather}.moving(),
-    {"Pad", 1, 4, pad,
-     "constant axes; what the run gives is not negative; reflect and wrap by at "
-     "most one period"},
-    OperatorRow{"Slice", 1, 5, slice, "constant axes and steps"}.moving(),
+    {"Pad", 1, 4, pad, "reflect and wrap by at most one period"},
+    OperatorRow{"Slice", 1, 5, slice}.moving(),
     OperatorRow{"SpaceToDepth", 1, 1, spaceToDepth}.moving(),
     OperatorRow{"Split", 1, 2, split}.moving(),
     OperatorRow{"Tile", 2, 2, tile}.moving(),

@@ -113,16 +113,54 @@ static Value pickElement(Emitter &emit, Value list, int64_t index) {
   return bound == emit.facts.bound.end() ? number : emit.size(bound->second);
 }
 
+/// The number of elements of a list; an error, and nothing, if only the run knows it.
+static std::optional<int64_t> knownCount(Node &node, unsigned index, StringRef what) {
+  SymExpr count = product(node.inputShape(index));
+  if (!count.asConstant())
+    node.error() << what << " has " << count.str()
+                 << " elements, which only the run knows; a fixed number is supported";
+  return count.asConstant();
+}
+
 FailureOr<SmallVector<Value>> Node::integerOperand(unsigned index, StringRef what) {
   if (mlir::failed(expectIntegers(*this, index, what)))
     return failure();
-  std::optional<int64_t> count = product(inputShape(index)).asConstant();
+  std::optional<int64_t> count = knownCount(*this, index, what);
   if (!count)
-    return error() << what << " has " << inputShape(index).front().str()
-                   << " elements, which only the run knows; a fixed number is supported";
+    return failure();
   SmallVector<Value> numbers;
   for (int64_t i = 0; i < *count; ++i)
     numbers.push_back(pickElement(emit, input(index), i));
+  return numbers;
+}
+
+FailureOr<std::optional<SmallVector<Value>>> Node::integerList(StringRef name, unsigned index,
+                                                               int64_t inputSince) {
+  using List = std::optional<SmallVector<Value>>;
+  if (opset < inputSince) {
+    std::optional<SmallVector<int64_t>> given = integers(name);
+    if (!given)
+      return List();
+    return List(llvm::map_to_vector(*given, [&](int64_t value) { return emit.size(value); }));
+  }
+  if (!input(index))
+    return List();
+  FailureOr<SmallVector<Value>> values = integerOperand(index, name);
+  if (mlir::failed(values))
+    return failure();
+  return List(std::move(*values));
+}
+
+FailureOr<SmallVector<Value>> Node::realOperand(unsigned index, StringRef what) {
+  std::optional<int64_t> count = knownCount(*this, index, what);
+  if (!count)
+    return failure();
+  if (mlir::failed(expectReal(index)))
+    return failure();
+  Value list = emit.convert(emit.reshape(input(index), SymExpr(*count)), emit.builder.getF32Type());
+  SmallVector<Value> numbers;
+  for (int64_t i = 0; i < *count; ++i)
+    numbers.push_back(emit.reshape(emit.sliceAxis(list, 0, i, 1), {}));
   return numbers;
 }
 
@@ -148,6 +186,19 @@ SymExpr Node::bind(Value number, std::optional<SymExpr> atMost) {
     SymbolOp::create(emit.builder, emit.loc, emit.builder.getStringAttr(name), number, bound);
   }
   return entry->second;
+}
+
+SymExpr Node::bindSigned(Value number) {
+  if (std::optional<SymExpr> expr = Emitter::known(number))
+    return *expr;
+  if (auto known = emit.facts.bound.find(number); known != emit.facts.bound.end())
+    return known->second;
+  // The least int64 has no magnitude.
+  Value least = emit.size(-std::numeric_limits<int64_t>::max());
+  Value negative = emit.unary(UnaryKind::Neg, emit.binary(BinaryKind::Max, number, least));
+  SymExpr expr = bind(emit.binary(BinaryKind::Max, number, 0.0)) -
+                 bind(emit.binary(BinaryKind::Max, negative, 0.0));
+  return emit.facts.bound[number] = expr;
 }
 
 FailureOr<Sizes> Node::sizeOperand(unsigned index, StringRef what) {
@@ -277,6 +328,17 @@ FailureOr<Sizes> Node::broadcastInputShapes() {
   if (mlir::failed(checkSize(shape)))
     return failure();
   return shape;
+}
+
+void Node::ensureLengths(unsigned index, const SymExpr &whole) {
+  Value lengths = emit.convert(input(index), emit.builder.getI64Type());
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, inputRank(index)));
+  auto extreme = [&](ReduceKind kind, BinaryKind withNone) {
+    // Of no lengths, 0 is both.
+    return bindSigned(emit.binary(withNone, emit.reduce(kind, lengths, axes, false), 0.0));
+  };
+  emit.check(CheckKind::LessEqual, 0, extreme(ReduceKind::Min, BinaryKind::Min), "a length");
+  emit.check(CheckKind::LessEqual, extreme(ReduceKind::Max, BinaryKind::Max), whole, "a length");
 }
 
 LogicalResult Node::expectReal(unsigned index) {

@@ -1,6 +1,6 @@
 //===- Reduction.cpp - the Reduce family and ArgMax --------------------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Axes.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -13,43 +13,54 @@ namespace {
 
 /// What a reduction runs over.
 struct Reduced {
+  Value operand;
   SmallVector<int64_t> axes;
   bool keepDims;
   /// Of elements; no axes and noop_with_empty_axes: the reduction of each alone.
   SymExpr count;
+  /// What the result is reshaped to where the run says which axes there are.
+  std::optional<Sizes> shape;
 };
 
 } // namespace
+
+/// Makes two dimensions of each: its size is that of the first if it is an axis, else
+/// that of the second, and the other one is 1. So the first ones are reduced.
+static void separate(Node &node, Axes &axes, Reduced &reduced) {
+  Sizes from = node.inputShape(0), split, kept;
+  for (auto [dim, size] : llvm::enumerate(from)) {
+    kept.push_back(axes.select(dim, 1, size, SymExpr::max(size, 1)));
+    split.append({axes.select(dim, size, 1), kept.back()});
+    reduced.axes.push_back(2 * dim);
+  }
+  reduced.shape = reduced.keepDims ? kept : axes.drop(from);
+  reduced.operand = node.emit.reshape(reduced.operand, split);
+  reduced.keepDims = false;
+}
 
 /// Axes are an attribute, and from version `inputSince` on an input.
 static FailureOr<Reduced> readReduced(Node &node, int64_t inputSince) {
   int64_t rank = node.inputType(0).getRank();
   Reduced reduced;
+  reduced.operand = node.input(0);
   reduced.keepDims = node.integer("keepdims", 1) != 0;
-  std::optional<SmallVector<int64_t>> given;
-  bool isNoop = false;
-  if (node.getOpset() >= inputSince) {
-    isNoop = node.integer("noop_with_empty_axes", 0) != 0;
-    if (node.input(1)) {
-      FailureOr<SmallVector<int64_t>> axes = node.constantIntegers(1, "axes");
-      if (failed(axes))
-        return failure();
-      given = std::move(*axes);
-    }
-  } else {
-    given = node.integers("axes");
-  }
-  if (given && !given->empty()) {
-    FailureOr<SmallVector<int64_t>> axes = node.normalizeAxes(*given, rank);
-    if (failed(axes))
-      return failure();
-    reduced.axes = std::move(*axes);
-  } else if (!isNoop) {
+  bool isNoop = node.getOpset() >= inputSince && node.integer("noop_with_empty_axes", 0) != 0;
+  auto listed = node.integerList("axes", 1, inputSince);
+  if (failed(listed))
+    return failure();
+  SmallVector<Value> given = listed->value_or(SmallVector<Value>());
+  FailureOr<Axes> axes = Axes::of(node, given, rank);
+  if (failed(axes))
+    return failure();
+  if (std::optional<SmallVector<int64_t>> constants = axes->constants())
+    reduced.axes = std::move(*constants);
+  else
+    separate(node, *axes, reduced);
+  if (given.empty() && !isNoop)
     reduced.axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  }
   reduced.count = 1;
   for (int64_t axis : reduced.axes)
-    reduced.count *= node.inputShape(0)[axis];
+    reduced.count *= sizeOf(reduced.operand, axis);
   return reduced;
 }
 
@@ -63,7 +74,8 @@ static LogicalResult reduction(Node &node) {
   FailureOr<Reduced> reduced = readReduced(node, inputSince);
   if (failed(reduced))
     return failure();
-  return node.yield(formula(node.emit, node.input(0), *reduced));
+  Value result = formula(node.emit, reduced->operand, *reduced);
+  return node.yield(reduced->shape ? node.emit.reshape(result, *reduced->shape) : result);
 }
 
 template <ReduceKind kind> static Value plain(Emitter &emit, Value x, const Reduced &over) {

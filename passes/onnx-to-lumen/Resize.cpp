@@ -33,9 +33,15 @@ struct ResizeModes {
 struct ResizedAxis {
   int64_t dim;
   SymExpr from, to;
-  std::optional<double> scale; ///< absent: to / from
-  double roiBegin = 0, roiEnd = 1;
+  Value scale = {};                 ///< 0-D f32; null: to / from
+  Value roiBegin = {}, roiEnd = {}; ///< 0-D f32; null: all of it
 };
+
+/// The value of a 0-D tensor, if it is constant.
+std::optional<double> constantOf(Value number) {
+  std::optional<ConstantData> data = ConstantData::get(number);
+  return data ? std::optional((*data)[0].real) : std::nullopt;
+}
 
 /// Coordinates along one dimension.
 class AxisEmitter {
@@ -60,7 +66,7 @@ public:
 private:
   Value scale() {
     if (axis.scale)
-      return emit.scalar(*axis.scale, real);
+      return axis.scale;
     return emit.binary(BK::Div, number(axis.to, real), number(axis.from, real));
   }
 
@@ -108,10 +114,11 @@ Value AxisEmitter::coordinates() {
     return emit.binary(BK::Add, along(offset), halfPixel());
   }
   assert(modes.coordinates == "tf_crop_and_resize" && "a mode that was not checked");
-  Value begin = emit.binary(BK::Mul, scalar(axis.roiBegin), last);
-  Value step = emit.binary(
-      BK::Div, emit.binary(BK::Mul, scalar(axis.roiEnd - axis.roiBegin), last), lastResult);
-  Value middle = emit.binary(BK::Mul, scalar(0.5 * (axis.roiBegin + axis.roiEnd)), last);
+  Value begin = emit.binary(BK::Mul, axis.roiBegin, last);
+  Value length = emit.binary(BK::Sub, axis.roiEnd, axis.roiBegin);
+  Value step = emit.binary(BK::Div, emit.binary(BK::Mul, length, last), lastResult);
+  Value ends = emit.binary(BK::Add, axis.roiBegin, axis.roiEnd);
+  Value middle = emit.binary(BK::Mul, emit.binary(BK::Mul, ends, 0.5), last);
   return unlessSingle(
       emit.binary(BK::Add, along(begin), emit.binary(BK::Mul, x, along(step))), middle);
 }
@@ -222,30 +229,32 @@ static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
 // Reading the node
 //===----------------------------------------------------------------------===//
 
-static FailureOr<SmallVector<double>> constantReals(Node &node, unsigned index, StringRef what) {
-  std::optional<ConstantData> data = ConstantData::get(node.input(index));
-  if (!data)
-    return node.error() << what << " are computed from the model's inputs; only constants are "
-                        << "supported";
-  SmallVector<double> values;
-  for (int64_t i = 0; i < data->size(); ++i)
-    values.push_back((*data)[i].real);
-  return values;
-}
-
-/// floor(size * scale), computed in f32 for numbers; a symbol is multiplied by a
-/// fraction.
-static FailureOr<SymExpr> scaledSize(Node &node, const SymExpr &size, double scale) {
-  if (std::optional<int64_t> known = size.asConstant())
-    return SymExpr(int64_t(std::floor(float(*known) * float(scale))));
-  for (int64_t divisor = 1; divisor <= 1024; ++divisor) {
-    double factor = std::round(scale * double(divisor));
-    if (float(factor / double(divisor)) == float(scale) && factor < 1e9)
-      return SymExpr::floorDiv(size * SymExpr(int64_t(factor)), divisor);
+/// floor(size * scale), computed in f32. A simple fraction of a symbol stays an
+/// expression.
+static FailureOr<SymExpr> scaledSize(Node &node, const SymExpr &size, Value scale) {
+  Emitter &emit = node.emit;
+  std::optional<double> known = constantOf(scale);
+  if (known && !(*known > 0))
+    return node.error() << "scales have the entry " << *known << ", expected positive numbers";
+  if (known && !size.asConstant())
+    for (int64_t divisor = 1; divisor <= 1024; ++divisor) {
+      double factor = std::round(*known * double(divisor));
+      if (float(factor / double(divisor)) == float(*known) && factor < 1e9)
+        return SymExpr::floorDiv(size * SymExpr(int64_t(factor)), divisor);
+    }
+  Type i64 = emit.builder.getI64Type();
+  if (!known) {
+    // No tensor grows by more. What is no number is no positive one.
+    Value isPositive = emit.compare(CK::Gt, scale, 0.0);
+    Value rounded = emit.unary(UK::Ceil, emit.binary(BK::Max, scale, -0x1p30));
+    rounded = emit.select(isPositive, emit.splatLike(scale, 1), rounded);
+    emit.check(CheckKind::LessEqual, 1, node.bindSigned(emit.convert(rounded, i64)),
+               "a scale, rounded up,");
   }
-  return node.error() << "the scale " << scale << " of a dimension of size " << size.str()
-                      << " is no simple fraction; only those are supported for sizes that "
-                      << "only the run knows";
+  Value scaled = emit.binary(BK::Mul, emit.size(size, emit.builder.getF32Type()), scale);
+  // Beyond what memory has; a size that is too large is an error of its own.
+  scaled = emit.binary(BK::Min, emit.unary(UK::Floor, scaled), 0x1p47);
+  return node.bind(emit.convert(emit.binary(BK::Max, scaled, 0.0), i64));
 }
 
 static std::optional<Interpolation> interpolationOf(StringRef mode) {
@@ -272,14 +281,15 @@ static LogicalResult upsample(Node &node) {
   ResizeModes modes{Interpolation::Nearest, "asymmetric", "simple", -0.75, false, 0};
   if (failed(readModes(node, modes)))
     return failure();
-  SmallVector<double> scales;
+  SmallVector<Value> scales;
   if (node.getOpset() < 9) {
     std::optional<SmallVector<double>> given = node.reals("scales");
     if (!given)
       return node.error() << "attribute 'scales' is missing";
-    scales = *given;
+    for (double scale : *given)
+      scales.push_back(node.emit.scalar(scale, node.emit.builder.getF32Type()));
   } else {
-    FailureOr<SmallVector<double>> given = constantReals(node, 1, "scales");
+    FailureOr<SmallVector<Value>> given = node.realOperand(1, "scales");
     if (failed(given))
       return failure();
     scales = *given;
@@ -289,7 +299,7 @@ static LogicalResult upsample(Node &node) {
     return node.error() << "scales have " << scales.size() << " entries, expected " << sizes.size();
   SmallVector<ResizedAxis> axes;
   for (auto [i, scale] : llvm::enumerate(scales)) {
-    if (scale == 1)
+    if (constantOf(scale) == 1)
       continue;
     FailureOr<SymExpr> to = scaledSize(node, sizes[i], scale);
     if (failed(to))
@@ -297,6 +307,29 @@ static LogicalResult upsample(Node &node) {
     axes.push_back({int64_t(i), sizes[i], *to, scale});
   }
   return node.yield(resizeAll(node.emit, node.input(0), modes, axes));
+}
+
+/// Gives all dimensions the smallest of their scales, or the largest.
+static LogicalResult keepAspectRatio(Node &node, MutableArrayRef<ResizedAxis> axes,
+                                     BinaryKind choose) {
+  Emitter &emit = node.emit;
+  Type f32 = emit.builder.getF32Type(), f64 = emit.builder.getF64Type();
+  Value scale;
+  for (const ResizedAxis &axis : axes) {
+    if (axis.from == SymExpr(0))
+      return node.error() << "dimension " << axis.dim << " is empty and has no aspect ratio";
+    emit.check(CheckKind::LessEqual, 1, axis.from, "a size whose aspect ratio is kept");
+    Value own = emit.binary(BK::Div, emit.size(axis.to, f32), emit.size(axis.from, f32));
+    scale = scale ? emit.binary(choose, scale, own) : own;
+  }
+  for (ResizedAxis &axis : axes) {
+    // Rounded; a half goes up, and is exact in f64.
+    Value scaled = emit.convert(emit.binary(BK::Mul, scale, emit.size(axis.from, f32)), f64);
+    scaled = emit.unary(UK::Floor, emit.binary(BK::Add, scaled, 0.5));
+    axis.to = node.bind(emit.convert(scaled, emit.builder.getI64Type()));
+    axis.scale = scale;
+  }
+  return success();
 }
 
 static LogicalResult resize(Node &node) {
@@ -348,15 +381,13 @@ static LogicalResult resize(Node &node) {
                                        : "scales and sizes are both missing");
   SmallVector<ResizedAxis> axes;
   if (isGiven(2)) {
-    FailureOr<SmallVector<double>> scales = constantReals(node, 2, "scales");
+    FailureOr<SmallVector<Value>> scales = node.realOperand(2, "scales");
     if (failed(scales))
       return failure();
     if (scales->size() != dims.size())
       return node.error() << "scales have " << scales->size() << " entries, expected "
                           << dims.size();
     for (auto [dim, scale] : llvm::zip(dims, *scales)) {
-      if (!(scale > 0))
-        return node.error() << "scales have the entry " << scale << ", expected positive numbers";
       FailureOr<SymExpr> to = scaledSize(node, from[dim], scale);
       if (failed(to))
         return failure();
@@ -370,33 +401,22 @@ static LogicalResult resize(Node &node) {
     if (sizes.size() != dims.size())
       return node.error() << "sizes have " << sizes.size() << " entries, expected " << dims.size();
     for (auto [dim, to] : llvm::zip(dims, sizes))
-      axes.push_back({dim, from[dim], to, std::nullopt});
+      axes.push_back({dim, from[dim], to});
     if (policy != "stretch") {
       // One scale for all dimensions: the smallest or the largest.
       bool isLarger = policy == "not_smaller";
       if (!isLarger && policy != "not_larger")
         return node.error() << "attribute 'keep_aspect_ratio_policy' is '" << policy
                             << "', expected stretch, not_larger or not_smaller";
-      std::optional<float> scale;
-      for (const ResizedAxis &axis : axes) {
-        std::optional<int64_t> size = axis.from.asConstant(), wanted = axis.to.asConstant();
-        if (!size || !wanted || *size == 0)
-          return node.error() << "attribute 'keep_aspect_ratio_policy' is '" << policy
-                              << "', which needs constant sizes";
-        float own = float(*wanted) / float(*size);
-        scale = !scale ? own : isLarger ? std::max(*scale, own) : std::min(*scale, own);
-      }
-      for (ResizedAxis &axis : axes) {
-        axis.to = int64_t(std::round(*scale * float(*axis.from.asConstant())));
-        axis.scale = *scale;
-      }
+      if (failed(keepAspectRatio(node, axes, isLarger ? BK::Max : BK::Min)))
+        return failure();
     }
   }
   bool crops = modes.coordinates == "tf_crop_and_resize";
   if (crops) {
     if (!isGiven(1))
       return node.error() << "roi is missing, which tf_crop_and_resize needs";
-    FailureOr<SmallVector<double>> roi = constantReals(node, 1, "roi");
+    FailureOr<SmallVector<Value>> roi = node.realOperand(1, "roi");
     if (failed(roi))
       return failure();
     if (roi->size() != 2 * axes.size())
@@ -406,22 +426,25 @@ static LogicalResult resize(Node &node) {
       axis.roiEnd = (*roi)[axes.size() + i];
     }
   }
-  for (const ResizedAxis &axis : axes)
-    if (axis.from == SymExpr(0) && axis.to != SymExpr(0))
+  for (const ResizedAxis &axis : axes) {
+    if (axis.from == SymExpr(0) && axis.to.isPositive())
       return node.error() << "dimension " << axis.dim << " is empty and cannot become "
                           << axis.to.str() << " long";
+    node.emit.check(CheckKind::LessEqual, SymExpr::min(axis.to, 1), axis.from,
+                    "the number of elements to resize");
+  }
   // What keeps its size stays as it is, unless a region of it is cut out.
   llvm::erase_if(axes, [&](const ResizedAxis &axis) {
-    bool isWhole = !crops || (axis.roiBegin == 0 && axis.roiEnd == 1);
-    return axis.from == axis.to && isWhole && (!axis.scale || *axis.scale == 1);
+    bool isWhole = !crops || (constantOf(axis.roiBegin) == 0 && constantOf(axis.roiEnd) == 1);
+    return axis.from == axis.to && isWhole && (!axis.scale || constantOf(axis.scale) == 1);
   });
   return node.yield(resizeAll(node.emit, node.input(0), modes, axes));
 }
 
 static const OperatorRow rows[] = {
-    {"Resize", 2, 2, upsample, "constant scales", 10, 10},
-    {"Resize", 1, 4, resize, "constant roi and scales; no antialias", 11},
-    {"Upsample", 1, 2, upsample, "constant scales"},
+    {"Resize", 2, 2, upsample, "", 10, 10},
+    {"Resize", 1, 4, resize, "no antialias", 11},
+    {"Upsample", 1, 2, upsample},
 };
 
 ArrayRef<OperatorRow> lumen::resizeRows() { return rows; }

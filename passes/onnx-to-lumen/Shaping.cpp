@@ -1,5 +1,6 @@
 //===- Shaping.cpp - shapes, and tensors made of nothing but a shape ------===//
 
+#include "passes/onnx-to-lumen/Axes.h"
 #include "passes/onnx-to-lumen/Values.h"
 
 #include <cmath>
@@ -109,58 +110,56 @@ static LogicalResult flatten(Node &node) {
                                         product(Node::Shape(shape).drop_front(axis))}));
 }
 
-/// An attribute before version 13, an input since; nothing if it is absent.
-static FailureOr<std::optional<SmallVector<int64_t>>> readAxes(Node &node) {
-  if (node.getOpset() < 13)
-    return node.integers("axes");
-  if (!node.input(1))
-    return std::optional<SmallVector<int64_t>>();
-  FailureOr<SmallVector<int64_t>> axes = node.constantIntegers(1, "axes");
+/// An attribute before version 13, an input since; nothing if it is absent. They are
+/// axes of the input with `count` dimensions more for each.
+static FailureOr<std::optional<Axes>> readAxes(Node &node, int64_t count) {
+  auto given = node.integerList("axes", 1, 13);
+  if (failed(given))
+    return failure();
+  if (!*given)
+    return std::optional<Axes>();
+  FailureOr<Axes> axes = Axes::of(node, **given, node.inputRank(0) + count * (*given)->size());
   if (failed(axes))
     return failure();
-  return std::optional<SmallVector<int64_t>>(std::move(*axes));
+  return std::optional<Axes>(std::move(*axes));
+}
+
+/// The dimensions of 1, where no axes are given.
+static FailureOr<Axes> onesOf(Node &node) {
+  SmallVector<int64_t> ones;
+  for (auto [i, size] : llvm::enumerate(node.inputShape(0))) {
+    if (isOne(size))
+      ones.push_back(i);
+    else if (!SymExpr::differ(size, 1))
+      return node.error() << "dimension " << i << " of size " << size.str()
+                          << " is taken out if it is 1, which only the run knows; axes or sizes "
+                          << "fixed by --dim are needed";
+  }
+  return Axes::of(node, ones, node.inputRank(0));
 }
 
 static LogicalResult squeeze(Node &node) {
   Sizes from = node.inputShape(0);
-  FailureOr<std::optional<SmallVector<int64_t>>> given = readAxes(node);
+  FailureOr<std::optional<Axes>> given = readAxes(node, 0);
   if (failed(given))
     return failure();
-  SmallVector<int64_t> axes;
-  if (*given) {
-    FailureOr<SmallVector<int64_t>> normal = node.normalizeAxes(**given, from.size());
-    if (failed(normal))
-      return failure();
-    axes = std::move(*normal);
-  }
-  Sizes shape;
-  for (auto [i, size] : llvm::enumerate(from)) {
-    bool isListed = llvm::is_contained(axes, int64_t(i));
-    if (isListed && !node.ensureEqual(size, 1, "a dimension that is taken out"))
+  FailureOr<Axes> axes = *given ? FailureOr<Axes>(**given) : onesOf(node);
+  if (failed(axes))
+    return failure();
+  for (auto [i, size] : llvm::enumerate(from))
+    if (axes->mayContain(i) &&
+        !node.ensureEqual(axes->select(i, size, 1), 1, "a dimension that is taken out"))
       return node.error() << "dimension " << i << " has size " << size.str() << ", expected 1";
-    if (!*given && !SymExpr::differ(size, 1) && !isOne(size))
-      return node.error() << "dimension " << i << " of size " << size.str()
-                          << " is taken out if it is 1, which only the run knows; axes are needed";
-    if (!isListed && (*given || !isOne(size)))
-      shape.push_back(size);
-  }
-  return node.yield(node.emit.reshape(node.input(0), shape));
+  return node.yield(node.emit.reshape(node.input(0), axes->drop(from)));
 }
 
 static LogicalResult unsqueeze(Node &node) {
-  Sizes from = node.inputShape(0);
-  FailureOr<std::optional<SmallVector<int64_t>>> given = readAxes(node);
-  if (failed(given))
-    return failure();
-  if (!*given)
-    return node.error() << "axes are missing";
-  FailureOr<SmallVector<int64_t>> axes =
-      node.normalizeAxes(**given, from.size() + (*given)->size());
+  FailureOr<std::optional<Axes>> axes = readAxes(node, 1);
   if (failed(axes))
     return failure();
-  for (int64_t axis : *axes)
-    from.insert(from.begin() + axis, SymExpr(1));
-  return node.yield(node.emit.reshape(node.input(0), from));
+  if (!*axes)
+    return node.error() << "axes are missing";
+  return node.yield(node.emit.reshape(node.input(0), (*axes)->insertOnes(node.inputShape(0))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -456,9 +455,9 @@ static const OperatorRow rows[] = {
         .moving(),
     OperatorRow{"Shape", 1, 1, shapeOf}.moving(),
     OperatorRow{"Size", 1, 1, sizeOf}.moving(),
-    OperatorRow{"Squeeze", 1, 2, squeeze, "constant axes"}.moving(),
+    OperatorRow{"Squeeze", 1, 2, squeeze}.moving(),
     {"Trilu", 1, 2, trilu},
-    OperatorRow{"Unsqueeze", 1, 2, unsqueeze, "constant axes"}.moving(),
+    OperatorRow{"Unsqueeze", 1, 2, unsqueeze}.moving(),
 };
 
 ArrayRef<OperatorRow> lumen::shapingRows() { return rows; }

@@ -27,8 +27,9 @@ from harness import (Broken, Configurations, call, describe, differences, judge,
                      reference)
 import control_rows  # noqa: F401 (adds its rows)
 import loop_rows  # noqa: F401
+import runtime_rows  # noqa: F401
 import values
-from operator_rows import ROWS
+from operator_rows import REDUCTIONS, ROWS
 
 BATCH = 40
 
@@ -112,7 +113,9 @@ class Case:
 # that they are fixed.
 FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
          "NonMaxSuppression": (0, 2, 3, 4), "GridSample": (0, 1), "RoiAlign": (0, 1, 2),
-         "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5)}
+         "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5),
+         "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Squeeze": (1,), "Unsqueeze": (1,),
+         "Resize": (1, 2, 3), "Upsample": (1,), **dict.fromkeys(REDUCTIONS, (1,))}
 
 
 def dynamic_inputs(case):
@@ -121,9 +124,6 @@ def dynamic_inputs(case):
         return set()
     # A dimension of 1 is repeated where it is known to be one.
     if case.op == "Einsum" and any(1 in value.shape for value in case.inputs.values()):
-        return set()
-    # An aspect ratio is kept by the smallest of scales that only the run knows.
-    if "keep_aspect_ratio_policy" in case.attributes:
         return set()
     fixed = {case.node.input[i] for i in FIXED.get(case.op, ()) if i < len(case.node.input)}
     return set(case.inputs) - fixed

@@ -65,11 +65,12 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 
 // -----
 
-// What decides a rank is constant, and sizes that cannot be are said at once.
+// How many numbers decide a rank is known, and sizes that cannot be are said at once.
+!s = tensor<?xi64, #lumen.dims<["k"]>>
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
-  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}, %s: tensor<2xi64> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
-    // expected-error @below {{axes is computed from the model's inputs; only constants are supported}}
-    %0 = onnx.node "Unsqueeze"(%x, %s) {} : (tensor<4xf32>, tensor<2xi64>) -> tensor<*xf32>
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}, %s: !s {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{axes has k elements, which only the run knows; a fixed number is supported}}
+    %0 = onnx.node "Unsqueeze"(%x, %s) {} : (tensor<4xf32>, !s) -> tensor<*xf32>
     %t = onnx.constant dense<[3, -1]> : tensor<2xi64>
     // expected-error @below {{input of shape 4 with 4 elements cannot take the shape 3x-1}}
     %1 = onnx.node "Reshape"(%x, %t) {} : (tensor<4xf32>, tensor<2xi64>) -> tensor<*xf32>
@@ -104,7 +105,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     %1 = onnx.node "Concat"(%x, %y) {axis = 1 : i64} : (!x, tensor<?x4xf32, #lumen.dims<["n + 1", "4"]>>) -> tensor<*xf32>
     // expected-error @below {{dimension 1 of size 4 cannot be split into 3 equal parts}}
     %2:3 = onnx.node "Split"(%x) {axis = 1 : i64} : (!x) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
-    // expected-error @below {{dimension 0 of size n is taken out if it is 1, which only the run knows; axes are needed}}
+    // expected-error @below {{dimension 0 of size n is taken out if it is 1, which only the run knows; axes or sizes fixed by --dim are needed}}
     %3 = onnx.node "Squeeze"(%x) {} : (!x) -> tensor<*xf32>
     %two = onnx.constant dense<[-1, -1]> : tensor<2xi64>
     // expected-error @below {{shape -1x-1 has two dimensions of -1, expected one}}

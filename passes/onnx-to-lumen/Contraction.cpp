@@ -1,21 +1,25 @@
-//===- Contraction.cpp - MatMul and Gemm ----------------------------------===//
+//===- Contraction.cpp - MatMul, Gemm and their fused forms ---------------===//
 
 #include "passes/onnx-to-lumen/Converter.h"
 
 using namespace mlir;
 using namespace lumen;
 
-/// `[B..., M, K] x [B..., K, N]`, where batch dimensions broadcast.
-static LogicalResult matMul(Node &node) {
+/// `[B..., M, K] x [B..., K, N]`, where batch dimensions broadcast. The operands are
+/// the inputs, or those with other strides; a transposed one has its last two dimensions
+/// swapped, which means nothing for a vector.
+static FailureOr<Value> multiply(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
+                                 bool isRhsTransposed) {
   if (failed(node.expectSameElementType(0, 1)))
     return failure();
   Emitter &emit = node.emit;
-  Value lhs = node.input(0), rhs = node.input(1);
   if (node.inputType(0).getRank() == 0 || node.inputType(1).getRank() == 0)
     return node.error() << "inputs have shapes " << shapeText(node.inputShape(0)) << " and "
                         << shapeText(node.inputShape(1)) << ", expected at least one dimension";
   bool isLhsVector = node.inputType(0).getRank() == 1;
   bool isRhsVector = node.inputType(1).getRank() == 1;
+  isLhsTransposed &= !isLhsVector;
+  isRhsTransposed &= !isRhsVector;
   if (isLhsVector)
     lhs = emit.reshape(lhs, {SymExpr(1), node.inputShape(0)[0]});
   if (isRhsVector)
@@ -23,11 +27,12 @@ static LogicalResult matMul(Node &node) {
   Sizes lhsShape = Emitter::shapeOf(lhs), rhsShape = Emitter::shapeOf(rhs);
   Node::Shape lhsMatrix = Node::Shape(lhsShape).take_back(2);
   Node::Shape rhsMatrix = Node::Shape(rhsShape).take_back(2);
-  SymExpr rows = lhsMatrix[0], depth = lhsMatrix[1], columns = rhsMatrix[1];
-  if (!node.ensureEqual(depth, rhsMatrix[0], "inner dimensions"))
+  SymExpr rows = lhsMatrix[isLhsTransposed], depth = lhsMatrix[!isLhsTransposed];
+  SymExpr otherDepth = rhsMatrix[isRhsTransposed], columns = rhsMatrix[!isRhsTransposed];
+  if (!node.ensureEqual(depth, otherDepth, "inner dimensions"))
     return node.error() << "inputs of shapes " << shapeText(node.inputShape(0)) << " and "
                         << shapeText(node.inputShape(1)) << " have inner dimensions " << depth.str()
-                        << " and " << rhsMatrix[0].str() << ", expected equal ones";
+                        << " and " << otherDepth.str() << ", expected equal ones";
   std::optional<Sizes> batch =
       node.broadcast(Node::Shape(lhsShape).drop_back(2), Node::Shape(rhsShape).drop_back(2));
   if (!batch)
@@ -43,23 +48,56 @@ static LogicalResult matMul(Node &node) {
   if (failed(node.checkSize(shape)) || failed(node.checkSize(withBatch(rows, depth))) ||
       failed(node.checkSize(withBatch(depth, columns))))
     return failure();
-  depth = Emitter::simpler(depth, rhsMatrix[0]);
-  Sizes lhsSizes = lhsShape, rhsSizes = rhsShape;
-  lhsSizes.back() = rhsSizes[rhsSizes.size() - 2] = depth;
-  lhs = emit.cast(lhs, lhsSizes);
-  rhs = emit.cast(rhs, rhsSizes);
-  lhs = emit.broadcastTo(lhs, withBatch(rows, depth));
+  depth = Emitter::simpler(depth, otherDepth);
+  // The last two sizes of an operand.
+  auto matrixOf = [](bool isTransposed, const SymExpr &a, const SymExpr &b) {
+    return isTransposed ? std::make_pair(b, a) : std::make_pair(a, b);
+  };
+  auto [lhsRows, lhsColumns] = matrixOf(isLhsTransposed, rows, depth);
+  auto [rhsRows, rhsColumns] = matrixOf(isRhsTransposed, depth, columns);
+  auto castMatrix = [&](Value operand, const SymExpr &a, const SymExpr &b) {
+    Sizes sizes(Node::Shape(Emitter::shapeOf(operand)).drop_back(2));
+    sizes.append({a, b});
+    return emit.cast(operand, sizes);
+  };
+  lhs = castMatrix(lhs, lhsRows, lhsColumns);
+  rhs = castMatrix(rhs, rhsRows, rhsColumns);
+  lhs = emit.broadcastTo(lhs, withBatch(lhsRows, lhsColumns));
   // A matrix is shared by all batches.
   if (rhsShape.size() > 2)
-    rhs = emit.broadcastTo(rhs, withBatch(depth, columns));
-  Value result =
-      emit.create<ContractOp>(emit.typed(shape, node.inputType(0).getElementType()), lhs, rhs,
-                              /*transpose_lhs=*/false, /*transpose_rhs=*/false, /*packed=*/false);
+    rhs = emit.broadcastTo(rhs, withBatch(rhsRows, rhsColumns));
+  Value result = emit.create<ContractOp>(emit.typed(shape, node.inputType(0).getElementType()), lhs,
+                                         rhs, isLhsTransposed, isRhsTransposed, /*packed=*/false);
   if (isRhsVector)
     shape.pop_back();
   if (isLhsVector)
     shape.erase(isRhsVector ? shape.end() - 1 : shape.end() - 2);
-  return node.yield(emit.reshape(result, shape));
+  return emit.reshape(result, shape);
+}
+
+static LogicalResult matMul(Node &node) {
+  FailureOr<Value> result = multiply(node, node.input(0), node.input(1), /*isLhsTransposed=*/false,
+                                     /*isRhsTransposed=*/false);
+  return failed(result) ? failure() : node.yield(*result);
+}
+
+/// alpha * A' * B'. Before, transBatch moves dimension 0 behind the batch dimensions.
+static LogicalResult fusedMatMul(Node &node) {
+  Emitter &emit = node.emit;
+  auto operand = [&](unsigned index, StringRef attribute) {
+    int64_t rank = node.inputRank(index);
+    if (node.integer(attribute, 0) == 0 || rank < 3)
+      return node.input(index);
+    SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(1, rank - 1));
+    perm.append({0, rank - 1});
+    return emit.transpose(node.input(index), perm);
+  };
+  FailureOr<Value> result =
+      multiply(node, operand(0, "transBatchA"), operand(1, "transBatchB"),
+               node.integer("transA", 0) != 0, node.integer("transB", 0) != 0);
+  if (failed(result))
+    return failure();
+  return node.yield(emit.binary(BinaryKind::Mul, *result, node.real("alpha", 1.0)));
 }
 
 /// alpha * A' * B' + beta * C
@@ -103,9 +141,23 @@ static LogicalResult gemm(Node &node) {
   return node.yield(result);
 }
 
+static LogicalResult fusedGemm(Node &node) {
+  if (failed(gemm(node)))
+    return failure();
+  SmallVector<double> parameters;
+  for (StringRef name : {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (node.has(name))
+      parameters.push_back(node.real(name, 0));
+  FailureOr<Value> result =
+      activate(node, node.string("activation", ""), parameters, node.getResults().front());
+  return failed(result) ? failure() : node.yield(*result);
+}
+
 static const OperatorRow rows[] = {
     {"Gemm", 2, 3, gemm},
     {"MatMul", 2, 2, matMul},
+    OperatorRow{"FusedGemm", 2, 3, fusedGemm}.ofMicrosoft(),
+    OperatorRow{"FusedMatMul", 2, 2, fusedMatMul}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::contractionRows() { return rows; }

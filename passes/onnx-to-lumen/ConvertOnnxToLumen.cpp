@@ -28,7 +28,7 @@ static SmallVector<ArrayRef<OperatorRow>> allRows() {
           poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
           branchRows(),      loopRows(),        indexingRows(),    selectionRows(),
           recurrenceRows(),  resizeRows(),      samplingRows(),    einsumRows(),
-          valueRows(),       stringRows()};
+          valueRows(),       stringRows(),      attentionRows(),   rotaryRows()};
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }

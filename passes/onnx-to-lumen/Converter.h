@@ -219,6 +219,13 @@ struct OperatorRow {
   };
   Operands operands = Numbers;
 
+  /// In the domain of ONNX Runtime's own operators, which has one version.
+  constexpr OperatorRow ofMicrosoft() const {
+    OperatorRow row = *this;
+    row.domain = "com.microsoft";
+    row.since = row.until = 1;
+    return row;
+  }
   constexpr OperatorRow moving() const { return with(Moved); }
   constexpr OperatorRow ofValues() const { return with(Values); }
 
@@ -238,6 +245,8 @@ llvm::ArrayRef<OperatorRow> convolutionRows();
 llvm::ArrayRef<OperatorRow> poolingRows();
 llvm::ArrayRef<OperatorRow> contractionRows();
 llvm::ArrayRef<OperatorRow> normalizationRows();
+llvm::ArrayRef<OperatorRow> attentionRows();
+llvm::ArrayRef<OperatorRow> rotaryRows();
 llvm::ArrayRef<OperatorRow> branchRows();
 llvm::ArrayRef<OperatorRow> loopRows();
 llvm::ArrayRef<OperatorRow> einsumRows();
@@ -256,6 +265,15 @@ const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, in
 
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);
+
+/// `x` plus an input along its last dimension, if that is given.
+mlir::FailureOr<mlir::Value> addLastBias(Node &node, mlir::Value x, unsigned bias);
+
+/// The activation that a fused operator names by its attribute, with its parameters in the
+/// order of that operator's attributes; those that are missing have its defaults. `x` where
+/// the name is empty.
+mlir::FailureOr<mlir::Value> activate(Node &node, llvm::StringRef name,
+                                      llvm::ArrayRef<double> parameters, mlir::Value x);
 
 /// "f32", "ui8".
 std::string typeText(mlir::Type type);

@@ -15,8 +15,8 @@ static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, SymExpr WindowAxis
                              [&](const WindowAxis &axis) { return *(axis.*field).asConstant(); });
 }
 
-/// Adds the bias, input 2, to a channels-last result and moves channels back.
-static LogicalResult finish(Node &node, Value result, int64_t outputs) {
+/// Adds the bias, input 2, to a channels-last result.
+static FailureOr<Value> withBias(Node &node, Value result, int64_t outputs) {
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(result);
   int64_t rank = shape.size();
@@ -28,7 +28,15 @@ static LogicalResult finish(Node &node, Value result, int64_t outputs) {
       return failure();
     result = emit.binary(BinaryKind::Add, result, emit.broadcastAlong(bias, shape, rank - 1));
   }
-  return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
+  return result;
+}
+
+/// Yields a channels-last result with channels where ONNX has them.
+static LogicalResult yieldChannelsFirst(Node &node, FailureOr<Value> result) {
+  if (failed(result))
+    return failure();
+  int64_t rank = Emitter::typeOf(*result).getRank();
+  return node.yield(node.emit.transpose(*result, channelsFirstPerm(rank)));
 }
 
 /// The weight's shape, which decides the structure of the loops.
@@ -40,13 +48,11 @@ static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node) {
   return *shape;
 }
 
-/// Input [N, C, spatial...], weight [O, C/groups, taps...], bias [O].
-static LogicalResult conv(Node &node) {
-  Sizes input = node.inputShape(0);
+/// The channels-last result of a channels-last input [N, spatial..., C], weight
+/// [O, C/groups, taps...] and bias [O].
+static FailureOr<Value> convolve(Node &node, Value x) {
+  Sizes input = Emitter::shapeOf(x);
   int64_t rank = input.size();
-  if (rank < 3)
-    return node.error() << "input has shape " << shapeText(input)
-                        << ", expected at least three dimensions";
   FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
   if (failed(weightShape))
     return failure();
@@ -57,20 +63,20 @@ static LogicalResult conv(Node &node) {
     return failure();
   int64_t groups = node.integer("group", 1), outputs = weight[0];
   // What the run gives has to agree with the weight.
-  int64_t channels = input[1].asConstant().value_or(weight[1] * groups);
+  int64_t channels = input.back().asConstant().value_or(weight[1] * groups);
   if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input and " << outputs << " output channels";
-  if (!node.ensureEqual(input[1], weight[1] * groups, "input channels")) {
+  if (!node.ensureEqual(input.back(), weight[1] * groups, "input channels")) {
     InFlightDiagnostic error = node.error() << "weight has " << weight[1]
                                             << " input channels, expected " << channels / groups;
     if (groups > 1)
       error << " in each of " << groups << " groups";
     return error;
   }
-  input[1] = channels;
+  input.back() = channels;
   FailureOr<SmallVector<WindowAxis>> axes = readWindow(
-      node, Node::Shape(input).drop_front(2), weight.drop_front(2), /*takesCeilMode=*/false);
+      node, Node::Shape(input).slice(1, rank - 2), weight.drop_front(2), /*takesCeilMode=*/false);
   if (failed(axes))
     return failure();
 
@@ -81,8 +87,7 @@ static LogicalResult conv(Node &node) {
   shape.push_back(outputs);
   if (failed(node.checkSize(shape)))
     return failure();
-  Value x = emit.transpose(emit.cast(node.input(0), input), channelsLastPerm(rank));
-  x = padDynamic(emit, x, *axes, 0);
+  x = padDynamic(emit, emit.cast(x, input), *axes, 0);
   // [O, C/groups, taps...] -> [taps..., C/groups, O]
   SmallVector<int64_t> filterPerm = llvm::to_vector(llvm::seq<int64_t>(2, rank));
   filterPerm.append({1, 0});
@@ -93,7 +98,55 @@ static LogicalResult conv(Node &node) {
       emit.transpose(node.input(1), filterPerm), array(&WindowAxis::window),
       array(&WindowAxis::stride), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
-  return finish(node, result, outputs);
+  return withBias(node, result, outputs);
+}
+
+static LogicalResult expectSpatial(Node &node) {
+  if (node.inputRank(0) >= 3)
+    return success();
+  return node.error() << "input has shape " << shapeText(node.inputShape(0))
+                      << ", expected at least three dimensions";
+}
+
+/// Input [N, C, spatial...].
+static FailureOr<Value> convolveChannelsFirst(Node &node) {
+  if (failed(expectSpatial(node)))
+    return failure();
+  return convolve(node, node.emit.transpose(node.input(0), channelsLastPerm(node.inputRank(0))));
+}
+
+static LogicalResult conv(Node &node) {
+  return yieldChannelsFirst(node, convolveChannelsFirst(node));
+}
+
+/// A convolution, what is added to it (input 3), and an activation.
+static LogicalResult fusedConv(Node &node) {
+  FailureOr<Value> result = convolveChannelsFirst(node);
+  if (failed(result))
+    return failure();
+  if (Value added = node.input(3)) {
+    int64_t rank = node.inputRank(0);
+    if (failed(node.expectSameElementType(0, 3)))
+      return failure();
+    Sizes shape = Emitter::shapeOf(*result);
+    Value moved =
+        node.inputRank(3) == rank ? node.emit.transpose(added, channelsLastPerm(rank)) : added;
+    if (!node.ensureEqual(Emitter::shapeOf(moved), shape, "dimensions of what is added"))
+      return node.error() << "input 3 has shape " << shapeText(node.inputShape(3))
+                          << ", expected that of the result";
+    result = node.emit.binary(BinaryKind::Add, *result, node.emit.cast(moved, shape));
+  }
+  SmallVector<double> parameters = node.reals("activation_params").value_or(SmallVector<double>());
+  return yieldChannelsFirst(node,
+                            activate(node, node.string("activation", ""), parameters, *result));
+}
+
+/// The same with channels last in the input and the result.
+static LogicalResult nhwcConv(Node &node) {
+  FailureOr<Value> result = failure();
+  if (succeeded(expectSpatial(node)))
+    result = convolve(node, node.input(0));
+  return failed(result) ? failure() : node.yield(*result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,12 +310,14 @@ static LogicalResult convTranspose(Node &node) {
       transposedFilter(emit, node.input(1), weight, groups), array(&WindowAxis::window),
       b.getDenseI64ArrayAttr(ones), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
-  return finish(node, result, outputs);
+  return yieldChannelsFirst(node, withBias(node, result, outputs));
 }
 
 static const OperatorRow rows[] = {
     {"Conv", 2, 3, conv},
     {"ConvTranspose", 2, 3, convTranspose},
+    OperatorRow{"FusedConv", 2, 4, fusedConv}.ofMicrosoft(),
+    OperatorRow{"NhwcConv", 2, 3, nhwcConv}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::convolutionRows() { return rows; }

@@ -74,9 +74,12 @@ static Value thresholdedRelu(Node &node, Emitter &emit, Value x) {
   return emit.select(isAbove, x, emit.splatLike(x, 0));
 }
 
+static Value hardSigmoidOf(Emitter &emit, Value x, double alpha, double beta) {
+  return clamp(emit, emit.binary(BK::Add, emit.binary(BK::Mul, x, alpha), beta), 0, 1);
+}
+
 static Value hardSigmoid(Node &node, Emitter &emit, Value x) {
-  Value line = emit.binary(BK::Mul, x, node.real("alpha", 0.2f));
-  return clamp(emit, emit.binary(BK::Add, line, node.real("beta", 0.5)), 0, 1);
+  return hardSigmoidOf(emit, x, node.real("alpha", 0.2f), node.real("beta", 0.5));
 }
 
 static Value hardSwish(Node &node, Emitter &emit, Value x) {
@@ -100,29 +103,102 @@ static Value mish(Node &node, Emitter &emit, Value x) {
   return emit.binary(BK::Mul, x, emit.unary(UK::Tanh, softplusOf(emit, x)));
 }
 
+static Value swishOf(Emitter &emit, Value x, double alpha) {
+  return emit.binary(BK::Mul, x, emit.unary(UK::Sigmoid, emit.binary(BK::Mul, x, alpha)));
+}
+
 static Value swish(Node &node, Emitter &emit, Value x) {
-  Value gate = emit.unary(UK::Sigmoid, emit.binary(BK::Mul, x, node.real("alpha", 1.0)));
-  return emit.binary(BK::Mul, x, gate);
+  return swishOf(emit, x, node.real("alpha", 1.0));
+}
+
+static Value quickGelu(Node &node, Emitter &emit, Value x) {
+  return swishOf(emit, x, node.real("alpha", 1.702f));
+}
+
+static Value geluOf(Emitter &emit, Value x, bool isTanh) {
+  Value gate;
+  if (isTanh) {
+    Value cube = emit.binary(BK::Mul, emit.binary(BK::Mul, x, x), x);
+    Value inner = emit.binary(BK::Add, x, emit.binary(BK::Mul, cube, 0.044715));
+    gate = emit.unary(UK::Tanh, emit.binary(BK::Mul, inner, 0.79788456080286535588));
+  } else {
+    gate = emit.unary(UK::Erf, emit.binary(BK::Mul, x, 0.70710678118654752440));
+  }
+  Value half = emit.binary(BK::Mul, x, 0.5);
+  return emit.binary(BK::Mul, half, emit.binary(BK::Add, gate, 1.0));
 }
 
 static LogicalResult gelu(Node &node) {
   if (failed(node.expectReal()))
     return failure();
   StringRef approximate = node.string("approximate", "none");
-  Emitter &emit = node.emit;
-  Value x = node.input(0), gate;
-  if (approximate == "none") {
-    gate = emit.unary(UK::Erf, emit.binary(BK::Mul, x, 0.70710678118654752440));
-  } else if (approximate == "tanh") {
-    Value cube = emit.binary(BK::Mul, emit.binary(BK::Mul, x, x), x);
-    Value inner = emit.binary(BK::Add, x, emit.binary(BK::Mul, cube, 0.044715));
-    gate = emit.unary(UK::Tanh, emit.binary(BK::Mul, inner, 0.79788456080286535588));
-  } else {
+  if (approximate != "none" && approximate != "tanh")
     return node.error() << "attribute 'approximate' is '" << approximate
                         << "', expected none or tanh";
-  }
-  Value half = emit.binary(BK::Mul, x, 0.5);
-  return node.yield(emit.binary(BK::Mul, half, emit.binary(BK::Add, gate, 1.0)));
+  return node.yield(geluOf(node.emit, node.input(0), approximate == "tanh"));
+}
+
+/// Of the input and a bias along its last dimension, which may be absent.
+template <bool isTanh> static LogicalResult biasGelu(Node &node) {
+  FailureOr<Value> x = addLastBias(node, node.input(0), 1);
+  if (failed(x) || failed(node.expectReal()))
+    return failure();
+  return node.yield(geluOf(node.emit, *x, isTanh));
+}
+
+/// The left half of x + bias times the GELU of the right half.
+static LogicalResult biasSplitGelu(Node &node) {
+  FailureOr<Value> x = addLastBias(node, node.input(0), 1);
+  if (failed(x) || failed(node.expectReal()))
+    return failure();
+  Sizes shape = node.inputShape(0);
+  SymExpr half = SymExpr::floorDiv(shape.back(), 2);
+  if (!node.ensureEqual(half * 2, shape.back(), "the halves of the last dimension"))
+    return node.error() << "input has shape " << shapeText(shape)
+                        << ", expected an even last dimension";
+  Emitter &emit = node.emit;
+  int64_t axis = int64_t(shape.size()) - 1;
+  Value gate = geluOf(emit, emit.sliceAxis(*x, axis, half, half), /*isTanh=*/false);
+  return node.yield(emit.binary(BK::Mul, emit.sliceAxis(*x, axis, 0, half), gate));
+}
+
+/// x + bias + skip
+static LogicalResult biasAdd(Node &node) {
+  FailureOr<Value> x = addLastBias(node, node.input(0), 1);
+  if (failed(x) || failed(node.expectSameElementType(0, 2)))
+    return failure();
+  if (!node.ensureEqual(node.inputShape(0), node.inputShape(2), "dimensions of the residual"))
+    return node.error() << "residual has shape " << shapeText(node.inputShape(2)) << ", expected "
+                        << shapeText(node.inputShape(0));
+  Value skip = node.emit.cast(node.input(2), node.inputShape(0));
+  return node.yield(node.emit.binary(BK::Add, *x, skip));
+}
+
+FailureOr<Value> lumen::activate(Node &node, StringRef name, ArrayRef<double> parameters, Value x) {
+  Emitter &emit = node.emit;
+  auto parameter = [&](size_t i, double absent) {
+    return i < parameters.size() ? parameters[i] : absent;
+  };
+  if (name.empty())
+    return x;
+  if (name == "Relu")
+    return emit.unary(UK::Relu, x);
+  if (name == "Tanh")
+    return emit.unary(UK::Tanh, x);
+  if (name == "Sigmoid")
+    return emit.unary(UK::Sigmoid, x);
+  if (name == "Softplus")
+    return softplusOf(emit, x);
+  if (name == "LeakyRelu")
+    return selectPositive(emit, x, x, emit.binary(BK::Mul, x, parameter(0, 0.01f)));
+  if (name == "Clip")
+    return clamp(emit, x, parameter(0, std::numeric_limits<float>::lowest()),
+                 parameter(1, std::numeric_limits<float>::max()));
+  if (name == "HardSigmoid")
+    return hardSigmoidOf(emit, x, parameter(0, 0.2f), parameter(1, 0.5));
+  return node.error() << "attribute 'activation' is '" << name
+                      << "', expected Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus or "
+                         "Tanh";
 }
 
 static LogicalResult shrink(Node &node) {
@@ -461,6 +537,12 @@ static const OperatorRow rows[] = {
     {"ThresholdedRelu", 1, 1, activation<thresholdedRelu>},
     OperatorRow{"Where", 3, 3, where}.moving(),
     {"Xor", 2, 2, logical<BK::Xor, true>},
+    OperatorRow{"BiasAdd", 3, 3, biasAdd}.ofMicrosoft(),
+    OperatorRow{"BiasGelu", 2, 2, biasGelu<false>}.ofMicrosoft(),
+    OperatorRow{"BiasSplitGelu", 2, 2, biasSplitGelu}.ofMicrosoft(),
+    OperatorRow{"FastGelu", 1, 2, biasGelu<true>}.ofMicrosoft(),
+    OperatorRow{"Gelu", 1, 1, gelu}.ofMicrosoft(),
+    OperatorRow{"QuickGelu", 1, 1, activation<quickGelu>}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::elementwiseRows() { return rows; }

@@ -355,6 +355,21 @@ LogicalResult Node::expectSameElementType(unsigned first, unsigned second) {
   return error() << "inputs have element types " << lhs << " and " << rhs << ", expected the same";
 }
 
+FailureOr<Value> lumen::addLastBias(Node &node, Value x, unsigned bias) {
+  if (!node.input(bias))
+    return x;
+  Emitter &emit = node.emit;
+  Sizes shape = Emitter::shapeOf(x), given = node.inputShape(bias);
+  if (failed(node.expectSameElementType(0, bias)))
+    return failure();
+  if (shape.empty() || given.size() != 1 ||
+      !node.ensureEqual(given.front(), shape.back(), "elements of a bias"))
+    return node.error() << "bias has shape " << shapeText(given) << ", expected "
+                        << (shape.empty() ? "" : shape.back().str());
+  return emit.binary(BinaryKind::Add, x,
+                     emit.broadcastAlong(node.input(bias), shape, int64_t(shape.size()) - 1));
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//

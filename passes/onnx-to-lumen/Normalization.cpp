@@ -44,9 +44,11 @@ static Value affine(Emitter &emit, Value x, Value scale, Value bias, int64_t axi
   return x;
 }
 
-/// Inputs from `first` on are 1-D of `size`, and of the input's type.
-static LogicalResult expectPerChannel(Node &node, unsigned first, const SymExpr &size) {
-  for (unsigned i = first; i < node.getNumInputs(); ++i) {
+/// These inputs, if they are given, are 1-D of `size`, and of the first input's type.
+static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, const SymExpr &size) {
+  for (unsigned i : inputs) {
+    if (!node.input(i))
+      continue;
     if (!node.ensureEqual(node.inputShape(i), size, "channels"))
       return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
                           << ", expected " << size.str();
@@ -75,7 +77,7 @@ static LogicalResult batchNormalization(Node &node) {
   if (node.integer("spatial", 1) != 1)
     return node.error() << "attribute 'spatial' is 0, expected 1";
   SymExpr channels = node.inputShape(0)[1];
-  if (failed(expectPerChannel(node, 1, channels)))
+  if (failed(expectPerChannel(node, {1, 2, 3, 4}, channels)))
     return failure();
   Emitter &emit = node.emit;
   auto perChannel = [&](unsigned index) { return emit.cast(node.input(index), channels); };
@@ -90,19 +92,21 @@ static LogicalResult batchNormalization(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// Computes in float32 where the type is narrower, as stash_type says by default.
-static LogicalResult withStash(Node &node, function_ref<Value(Value)> normalize) {
+static FailureOr<Value> withStash(Node &node, Value x, function_ref<Value(Value)> normalize) {
   if (node.integer("stash_type", 1) != 1)
     return node.error() << "attribute 'stash_type' is " << node.integer("stash_type", 1)
                         << ", expected 1";
   Emitter &emit = node.emit;
-  Type element = node.inputType(0).getElementType();
+  Type element = Emitter::typeOf(x).getElementType();
   bool isNarrow = element.getIntOrFloatBitWidth() < 32;
-  Value x = isNarrow ? emit.convert(node.input(0), emit.builder.getF32Type()) : node.input(0);
-  return node.yield(emit.convert(normalize(x), element));
+  Value wide = isNarrow ? emit.convert(x, emit.builder.getF32Type()) : x;
+  return emit.convert(normalize(wide), element);
 }
 
-/// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon).
-static std::pair<Value, Value> statistics(Emitter &emit, Value x, int64_t axis, double epsilon) {
+/// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon); for `rms`
+/// the variance is that around zero.
+static std::pair<Value, Value> statistics(Emitter &emit, NormKind kind, Value x, int64_t axis,
+                                          double epsilon) {
   Sizes shape = Emitter::shapeOf(x);
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, shape.size()));
   SymExpr count = product(Node::Shape(shape).drop_front(axis));
@@ -110,46 +114,149 @@ static std::pair<Value, Value> statistics(Emitter &emit, Value x, int64_t axis, 
     return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/true), count);
   };
   Value mean = meanOf(x);
-  Value centred = emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
+  Value centred =
+      kind == NormKind::Rms ? x : emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
   Value variance = meanOf(emit.binary(BK::Mul, centred, centred));
   Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, variance, epsilon));
   return {mean, emit.unary(UK::Reciprocal, deviation)};
 }
 
-template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
-  Sizes shape = node.inputShape(0);
-  FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), shape.size());
-  if (failed(axis) || failed(node.expectReal()))
+namespace {
+/// A norm and, where the model wants to see them, its statistics in the type that they
+/// are computed in.
+struct Normalized {
+  Value result, mean, inverse;
+};
+} // namespace
+
+/// The norm of `x` over dimensions `axis` and after, times input `scale` plus input `bias`,
+/// if that is given.
+static FailureOr<Normalized> normalize(Node &node, NormKind kind, Value x, int64_t axis,
+                                       double epsilon, unsigned scale, unsigned bias) {
+  Sizes shape = Emitter::shapeOf(x);
+  Type element = Emitter::typeOf(x).getElementType();
+  if (failed(node.expectReal(scale)))
     return failure();
-  double epsilon = node.real("epsilon", 1e-5f);
-  for (unsigned i = 1; i < node.getNumInputs(); ++i) {
+  for (unsigned i : {scale, bias}) {
+    if (!node.input(i))
+      continue;
     if (!node.ensureBroadcastTo(node.inputShape(i), shape))
       return node.error() << "input " << i << " of shape " << shapeText(node.inputShape(i))
                           << " cannot be broadcast to the shape " << shapeText(shape);
-    if (failed(node.expectSameElementType(0, i)))
-      return failure();
+    if (Type given = node.inputType(i).getElementType(); given != element)
+      return node.error() << "input " << i << " has element type " << given << ", expected "
+                          << element;
   }
   Emitter &emit = node.emit;
-  // Statistics that the model wants to see, in the type they are computed in.
-  Value mean, inverse;
-  LogicalResult done = withStash(node, [&](Value x) {
+  Normalized norm;
+  FailureOr<Value> result = withStash(node, x, [&](Value wide) {
     if (node.hasOutput(1) || node.hasOutput(2))
-      std::tie(mean, inverse) = statistics(emit, x, *axis, epsilon);
-    return emit.norm(kind, x, *axis, epsilon);
+      std::tie(norm.mean, norm.inverse) = statistics(emit, kind, wide, axis, epsilon);
+    return emit.norm(kind, wide, axis, epsilon);
   });
-  if (failed(done))
+  if (failed(result))
     return failure();
-  Value x = node.getResults().front();
-  x = emit.binary(BK::Mul, x, emit.broadcastTo(node.input(1), shape));
-  if (Value bias = node.input(2))
-    x = emit.binary(BK::Add, x, emit.broadcastTo(bias, shape));
+  norm.result = emit.binary(BK::Mul, *result, emit.broadcastTo(node.input(scale), shape));
+  if (Value offset = node.input(bias))
+    norm.result = emit.binary(BK::Add, norm.result, emit.broadcastTo(offset, shape));
+  return norm;
+}
+
+template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
+  FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), node.inputRank(0));
+  if (failed(axis))
+    return failure();
+  FailureOr<Normalized> norm = normalize(node, kind, node.input(0), *axis,
+                                         node.real("epsilon", 1e-5f), /*scale=*/1, /*bias=*/2);
+  if (failed(norm))
+    return failure();
   if (kind == NormKind::Layer)
-    return node.yield({x, mean, inverse});
-  return node.yield(x);
+    return node.yield({norm->result, norm->mean, norm->inverse});
+  return node.yield({norm->result, norm->inverse});
+}
+
+/// The norm of input + skip + bias, and that sum. Inputs: input, skip, scale, the norm's bias
+/// for a layer norm, bias.
+template <NormKind kind> static LogicalResult skipNorm(Node &node) {
+  constexpr unsigned kScale = 2, kNormBias = kind == NormKind::Layer ? 3 : ~0u;
+  constexpr unsigned kBias = kind == NormKind::Layer ? 4 : 3;
+  Sizes shape = node.inputShape(0);
+  if (shape.empty() || !node.ensureBroadcastTo(node.inputShape(1), shape))
+    return node.error() << "skip of shape " << shapeText(node.inputShape(1))
+                        << " cannot be broadcast to the shape " << shapeText(shape);
+  if (failed(node.expectSameElementType(0, 1)))
+    return failure();
+  Emitter &emit = node.emit;
+  Value sum = emit.binary(BK::Add, node.input(0), emit.broadcastTo(node.input(1), shape));
+  FailureOr<Value> biased = addLastBias(node, sum, kBias);
+  if (failed(biased))
+    return failure();
+  FailureOr<Normalized> norm = normalize(node, kind, *biased, int64_t(shape.size()) - 1,
+                                         node.real("epsilon", 1e-12f), kScale, kNormBias);
+  if (failed(norm))
+    return failure();
+  return node.yield({norm->result, norm->mean, norm->inverse, *biased});
+}
+
+/// The layer norm of the sum of embeddings. Inputs: words, segments, the tables of words,
+/// positions and segments, scale, bias, mask, positions.
+static LogicalResult embedLayerNormalization(Node &node) {
+  Emitter &emit = node.emit;
+  for (unsigned required : {2, 3, 5, 6})
+    if (!node.input(required))
+      return node.error() << "input " << required << " is missing";
+  Sizes ids = node.inputShape(0), words = node.inputShape(2);
+  if (ids.size() != 2 || words.size() != 2)
+    return node.error() << "input_ids and word_embedding have shapes " << shapeText(ids) << " and "
+                        << shapeText(words) << ", expected two dimensions";
+  Sizes shape{ids[0], ids[1], words[1]};
+  Value sum;
+  // Adds the rows of a table that an input names, or its first ones.
+  auto add = [&](unsigned table, unsigned rows) -> LogicalResult {
+    Sizes size = node.inputShape(table);
+    if (size.size() != 2 || !node.ensureEqual(size[1], words[1], "the width of embeddings"))
+      return node.error() << "input " << table << " has shape " << shapeText(size)
+                          << ", expected two dimensions, the last of " << words[1].str();
+    if (failed(node.expectSameElementType(2, table)))
+      return failure();
+    Value found;
+    if (Value indices = node.input(rows)) {
+      found = emit.gather(node.input(table), indices, 0);
+    } else {
+      emit.check(CheckKind::LessEqual, ids[1], size[0], "the number of positions");
+      found = emit.sliceAxis(node.input(table), 0, 0, ids[1]);
+    }
+    if (!node.ensureBroadcastTo(Emitter::shapeOf(found), shape))
+      return node.error() << "input " << rows << " has shape " << shapeText(node.inputShape(rows))
+                          << ", expected " << shapeText(ids);
+    found = emit.broadcastTo(found, shape);
+    sum = sum ? emit.binary(BK::Add, sum, found) : found;
+    return success();
+  };
+  if (bool(node.input(1)) != bool(node.input(4)))
+    return node.error() << "segment_ids and segment_embedding are used together";
+  if (failed(add(2, 0)) || failed(add(3, 8)) || (node.input(4) && failed(add(4, 1))))
+    return failure();
+  node.ignore("mask_index_type"); // of another output's type
+  FailureOr<Normalized> norm = normalize(node, NormKind::Layer, sum, 2,
+                                         node.real("epsilon", 1e-12f), /*scale=*/5, /*bias=*/6);
+  if (failed(norm))
+    return failure();
+  // How many tokens of each sequence the mask keeps.
+  Type index = emit.builder.getI32Type();
+  Value lengths = emit.splat(emit.typed(ids[0], index), 0);
+  if (Value mask = node.input(7)) {
+    if (!node.ensureEqual(node.inputShape(7), ids, "dimensions of the mask"))
+      return node.error() << "mask has shape " << shapeText(node.inputShape(7)) << ", expected "
+                          << shapeText(ids);
+    Value isKept = emit.convert(emit.compare(CompareKind::Eq, mask, 1.0), index);
+    lengths = emit.cast(emit.reduce(ReduceKind::Sum, isKept, {1}, /*keepDims=*/false), ids[0]);
+  }
+  return node.yield({norm->result, lengths, sum});
 }
 
 static LogicalResult instanceNormalization(Node &node) {
-  if (failed(expectChannels(node)) || failed(expectPerChannel(node, 1, node.inputShape(0)[1])))
+  if (failed(expectChannels(node)) || failed(expectPerChannel(node, {1, 2}, node.inputShape(0)[1])))
     return failure();
   if (node.inputType(0).getRank() < 3)
     return node.error() << "input has shape " << shapeText(node.inputShape(0))
@@ -158,34 +265,84 @@ static LogicalResult instanceNormalization(Node &node) {
   return node.yield(affine(node.emit, x, node.input(1), node.input(2), 1));
 }
 
+/// The norm of each group of channels, which are dimension 1: [batch, groups, rest].
+static FailureOr<Value> normalizeGroups(Node &node, Value x, StringRef attribute) {
+  Sizes shape = Emitter::shapeOf(x);
+  int64_t groups = node.integer(attribute, 0);
+  const SymExpr &channels = shape[1];
+  SymExpr perGroup = groups < 1 ? SymExpr(0) : SymExpr::floorDiv(channels, groups);
+  if (groups < 1 || !node.ensureEqual(perGroup * groups, channels, "channels of all groups"))
+    return node.error() << "attribute '" << attribute << "' is " << groups
+                        << ", expected a divisor of " << channels.str() << " channels";
+  double epsilon = node.real("epsilon", 1e-5f);
+  SymExpr rest = perGroup * product(Node::Shape(shape).drop_front(2));
+  Emitter &emit = node.emit;
+  return withStash(node, x, [&](Value wide) {
+    Value grouped = emit.reshape(wide, {shape[0], SymExpr(groups), rest});
+    return emit.norm(NormKind::Layer, grouped, 2, epsilon);
+  });
+}
+
 /// Scale and bias are per group in version 18 and per channel since 21.
 static LogicalResult groupNormalization(Node &node) {
   if (failed(expectChannels(node)))
     return failure();
+  FailureOr<Value> grouped = normalizeGroups(node, node.input(0), "num_groups");
+  if (failed(grouped))
+    return failure();
   Sizes shape = node.inputShape(0);
-  int64_t groups = node.integer("num_groups", 0);
-  const SymExpr &channels = shape[1];
-  SymExpr perGroup = groups < 1 ? SymExpr(0) : SymExpr::floorDiv(channels, groups);
-  if (groups < 1 || !node.ensureEqual(perGroup * groups, channels, "channels of all groups"))
-    return node.error() << "attribute 'num_groups' is " << groups << ", expected a divisor of "
-                        << channels.str() << " channels";
   bool isPerGroup = node.getOpset() < 21;
-  if (failed(expectPerChannel(node, 1, isPerGroup ? SymExpr(groups) : channels)))
+  if (failed(expectPerChannel(node, {1, 2}, isPerGroup ? Emitter::shapeOf(*grouped)[1] : shape[1])))
     return failure();
-  double epsilon = node.real("epsilon", 1e-5f);
   Emitter &emit = node.emit;
-  SymExpr rest = perGroup * product(Node::Shape(shape).drop_front(2));
-  if (isPerGroup)
-    node.ignore("stash_type");
-  LogicalResult done = withStash(node, [&](Value x) {
-    Value grouped = emit.reshape(x, {shape[0], SymExpr(groups), rest});
-    grouped = emit.norm(NormKind::Layer, grouped, 2, epsilon);
-    return isPerGroup ? grouped : emit.reshape(grouped, shape);
-  });
-  if (failed(done))
+  Value x = isPerGroup ? *grouped : emit.reshape(*grouped, shape);
+  return node.yield(emit.reshape(affine(emit, x, node.input(1), node.input(2), 1), shape));
+}
+
+/// A group norm with an activation. Inputs: X, scale, bias and, for SkipGroupNorm, what is added
+/// to X first: a tensor or one number per channel of each batch, and one per channel.
+static LogicalResult groupNorm(Node &node) {
+  int64_t rank = node.inputRank(0);
+  if (failed(expectChannels(node)))
     return failure();
-  Value x = affine(emit, node.getResults().front(), node.input(1), node.input(2), 1);
-  return node.yield(emit.reshape(x, shape));
+  Emitter &emit = node.emit;
+  bool isChannelsLast = node.integer("channels_last", 1) != 0;
+  auto channelsFirst = [&](Value x) {
+    return isChannelsLast ? emit.transpose(x, channelsFirstPerm(rank)) : x;
+  };
+  Value x = channelsFirst(node.input(0));
+  Sizes shape = Emitter::shapeOf(x);
+  if (failed(expectPerChannel(node, {1, 2, 4}, shape[1])))
+    return failure();
+  if (Value skip = node.input(3)) {
+    if (failed(node.expectSameElementType(0, 3)))
+      return failure();
+    Sizes given = node.inputShape(3), unit(shape);
+    std::fill(unit.begin() + 2, unit.end(), SymExpr(1));
+    if (given.size() == 2 &&
+        node.ensureEqual(given, Node::Shape(shape).take_front(2), "dimensions of the skip"))
+      skip = emit.reshape(skip, unit);
+    else if (int64_t(given.size()) == rank)
+      skip = channelsFirst(skip);
+    if (!node.ensureBroadcastTo(Emitter::shapeOf(skip), shape))
+      return node.error() << "skip of shape " << shapeText(given)
+                          << " cannot be broadcast to the shape " << shapeText(node.inputShape(0));
+    x = affine(emit, emit.binary(BK::Add, x, emit.broadcastTo(skip, shape)), Value(), node.input(4),
+               1);
+  }
+  FailureOr<Value> grouped = normalizeGroups(node, x, "groups");
+  if (failed(grouped))
+    return failure();
+  Value y = affine(emit, emit.reshape(*grouped, shape), node.input(1), node.input(2), 1);
+  int64_t activation = node.integer("activation", 0);
+  if (activation != 0 && activation != 1)
+    return node.error() << "attribute 'activation' is " << activation << ", expected 0 or 1";
+  if (activation == 1)
+    y = emit.binary(BK::Mul, y, emit.unary(UK::Sigmoid, y));
+  auto back = [&](Value value) {
+    return isChannelsLast ? emit.transpose(value, channelsLastPerm(rank)) : value;
+  };
+  return node.yield({back(y), back(x)});
 }
 
 static LogicalResult lpNormalization(Node &node) {
@@ -238,7 +395,14 @@ static const OperatorRow rows[] = {
     {"LpNormalization", 1, 1, lpNormalization},
     {"MeanVarianceNormalization", 1, 1, meanVarianceNormalization},
     {"RMSNormalization", 2, 2, trailingNorm<NormKind::Rms>, "stash_type 1"},
+    // ONNX Runtime's, in the default domain.
+    {"SimplifiedLayerNormalization", 2, 2, trailingNorm<NormKind::Rms>, "stash_type 1"},
     {"Softmax", 1, 1, softmax<false>},
+    OperatorRow{"EmbedLayerNormalization", 1, 9, embedLayerNormalization}.ofMicrosoft(),
+    OperatorRow{"GroupNorm", 3, 3, groupNorm}.ofMicrosoft(),
+    OperatorRow{"SkipGroupNorm", 4, 5, groupNorm}.ofMicrosoft(),
+    OperatorRow{"SkipLayerNormalization", 3, 5, skipNorm<NormKind::Layer>}.ofMicrosoft(),
+    OperatorRow{"SkipSimplifiedLayerNormalization", 3, 4, skipNorm<NormKind::Rms>}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::normalizationRows() { return rows; }

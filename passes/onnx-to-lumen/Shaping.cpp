@@ -457,6 +457,7 @@ static const OperatorRow rows[] = {
     OperatorRow{"Size", 1, 1, sizeOf}.moving(),
     OperatorRow{"Squeeze", 1, 2, squeeze}.moving(),
     {"Trilu", 1, 2, trilu},
+    OperatorRow{"Trilu", 1, 2, trilu}.ofMicrosoft(),
     OperatorRow{"Unsqueeze", 1, 2, unsqueeze}.moving(),
 };
 

@@ -36,6 +36,10 @@ def value_info(name, array, dynamic=False):
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
+# The version at which each domain but the default one is imported.
+DOMAINS = {"com.microsoft": 1}
+
+
 def make_model(nodes, inputs, constants, outputs, opset, dynamic=()):
     """A model of arrays by name; `outputs` may be names alone, whose types are then open.
 
@@ -49,7 +53,10 @@ def make_model(nodes, inputs, constants, outputs, opset, dynamic=()):
         nodes, "conformance",
         [value_info(name, array, name in dynamic) for name, array in inputs.items()],
         results, [numpy_helper.from_array(array, name) for name, array in constants.items()])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    domains = sorted({node.domain for node in nodes if node.domain})
+    return helper.make_model(graph, ir_version=10, opset_imports=[
+        helper.make_opsetid("", opset),
+        *(helper.make_opsetid(domain, DOMAINS[domain]) for domain in domains)])
 
 
 def reference(model, inputs, names):

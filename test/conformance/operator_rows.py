@@ -1,7 +1,9 @@
-"""The rows of operators.py: (operator, operands, attributes, opset, number of outputs).
+"""The rows of operators.py: (operator, operands, attributes, opset, outputs).
 
-operators.py says how operands are written. Rows that differ only in a value are
-made by loops; everything else stands as it is.
+operators.py says how operands are written. An operator of another domain is written as
+`lumenc --operators` lists it, domain::name; the opset is that of the default domain.
+`outputs` is how many are asked for, or which. Rows that differ only in a value are made
+by loops; everything else stands as it is.
 """
 
 import numpy as np

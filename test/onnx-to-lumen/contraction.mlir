@@ -44,3 +44,16 @@ module attributes {onnx.opsets = {ai.onnx = 9 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// ONNX Runtime's form transposes by strides and scales the product.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%a: tensor<2x3x5xf32> {onnx.name = "a"}, %b: tensor<2x7x5xf32> {onnx.name = "b"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[P:.*]] = lumen.contract %arg0, %arg1 transpose_rhs : {{.*}} -> tensor<2x3x7xf32>
+    // CHECK: lumen.binary <mul> %[[P]]
+    %0 = onnx.node "FusedMatMul"(%a, %b) domain("com.microsoft") {transB = 1 : i64, alpha = 0.5 : f32} : (tensor<2x3x5xf32>, tensor<2x7x5xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

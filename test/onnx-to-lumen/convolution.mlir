@@ -49,3 +49,22 @@ module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Channels are where ours has them; an addend comes before the activation.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x5x5x3xf32> {onnx.name = "x"}, %w: tensor<4x3x1x1xf32> {onnx.name = "w"}, %z: tensor<1x4x5x5xf32> {onnx.name = "z"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "r"}) {
+    // CHECK: %[[Y:.*]] = lumen.conv %arg0,
+    %0 = onnx.node "NhwcConv"(%x, %w) domain("com.microsoft") {} : (tensor<1x5x5x3xf32>, tensor<4x3x1x1xf32>) -> tensor<*xf32>
+    // CHECK: %[[C:.*]] = lumen.conv
+    // CHECK: %[[Z:.*]] = lumen.transpose %arg2 [0, 2, 3, 1]
+    // CHECK: %[[SUM:.*]] = lumen.binary <add> %[[C]], %[[Z]]
+    // CHECK: lumen.unary <relu> %[[SUM]]
+    %t = onnx.node "Transpose"(%x) {perm = array<i64: 0, 3, 1, 2>} : (tensor<1x5x5x3xf32>) -> tensor<*xf32>
+    %none = onnx.absent
+    %1 = onnx.node "FusedConv"(%t, %w, %none, %z) domain("com.microsoft") {activation = "Relu"} : (tensor<*xf32>, tensor<4x3x1x1xf32>, none, tensor<1x4x5x5xf32>) -> tensor<*xf32>
+    onnx.return %0, %1 : tensor<*xf32>, tensor<*xf32>
+  }
+}

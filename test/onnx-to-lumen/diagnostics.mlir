@@ -43,12 +43,12 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 // -----
 
 // All unsupported operators are one message.
-// expected-error @below {{2 operators are not supported: 'ImageDecoder' (2 nodes, first 'n1'), 'com.microsoft::FusedConv' (1 node)}}
+// expected-error @below {{2 operators are not supported: 'ImageDecoder' (2 nodes, first 'n1'), 'com.microsoft::SparseAttention' (1 node)}}
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
   func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
     %0 = onnx.node "ImageDecoder"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("ImageDecoder 'n1'")
     %1 = onnx.node "ImageDecoder"(%x) {} : (tensor<4xf32>) -> tensor<*xi64> loc("ImageDecoder 'n2'")
-    %2 = onnx.node "FusedConv"(%x) domain("com.microsoft") {} : (tensor<4xf32>) -> tensor<*xf32>
+    %2 = onnx.node "SparseAttention"(%x) domain("com.microsoft") {} : (tensor<4xf32>) -> tensor<*xf32>
     onnx.return %2 : tensor<*xf32>
   }
 }
@@ -111,5 +111,27 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     // expected-error @below {{shape -1x-1 has two dimensions of -1, expected one}}
     %4 = onnx.node "Reshape"(%x, %two) {} : (!x, tensor<2xi64>) -> tensor<*xf32>
     onnx.return %x : !x
+  }
+}
+
+// -----
+
+// Heads, masks and caches of attention have to fit each other.
+module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} {
+  func.func @main(%q: tensor<1x4x2x8xf32> {onnx.name = "q"}, %k: tensor<1x3x5x8xf32> {onnx.name = "k"}, %f: tensor<1x2x32xf32> {onnx.name = "f"}, %m: tensor<2x6xf32> {onnx.name = "m"}, %c: tensor<9x3xf32> {onnx.name = "c"}, %i: tensor<1x2xi64> {onnx.name = "i"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{there are 4 heads of queries and 3 of keys, expected a multiple}}
+    %0 = onnx.node "Attention"(%q, %k, %k) {} : (tensor<1x4x2x8xf32>, tensor<1x3x5x8xf32>, tensor<1x3x5x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{Q has shape 1x2x32, whose last dimension cannot be split into 5 heads}}
+    %1 = onnx.node "Attention"(%f, %f, %f) {q_num_heads = 5 : i64, kv_num_heads = 4 : i64} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>) -> tensor<*xf32>
+    // expected-error @below {{attn_mask has shape 2x6, but there are 2 keys}}
+    %2 = onnx.node "Attention"(%q, %q, %q, %m) {} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<2x6xf32>) -> tensor<*xf32>
+    %none = onnx.absent
+    // expected-error @below {{past_key and past_value are used together}}
+    %3 = onnx.node "Attention"(%q, %q, %q, %none, %q) {} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, none, tensor<1x4x2x8xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'rotary_embedding_dim' is 4, expected twice the 3 columns of cos_cache}}
+    %4 = onnx.node "RotaryEmbedding"(%q, %c, %c, %i) {rotary_embedding_dim = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<9x3xf32>, tensor<9x3xf32>, tensor<1x2xi64>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'activation' is 'Wild', expected Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus or Tanh}}
+    %5 = onnx.node "FusedGemm"(%m, %m) domain("com.microsoft") {transB = 1 : i64, activation = "Wild"} : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
   }
 }

@@ -83,3 +83,17 @@ module attributes {onnx.opsets = {ai.onnx = 19 : i64}} {
     onnx.return %1 : tensor<*xf16>
   }
 }
+
+// -----
+
+// ONNX Runtime's activations add a bias along the last dimension first.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x8xf32> {onnx.name = "x"}, %b: tensor<8xf32> {onnx.name = "b"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[B:.*]] = lumen.broadcast %arg1 [1] : tensor<8xf32> -> tensor<2x8xf32>
+    // CHECK: lumen.binary <add> %arg0, %[[B]]
+    // CHECK: lumen.unary <tanh>
+    %0 = onnx.node "FastGelu"(%x, %b) domain("com.microsoft") {} : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

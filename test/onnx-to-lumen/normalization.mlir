@@ -54,9 +54,26 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64}} {
     // CHECK: %[[W:.*]] = lumen.convert %arg0 : tensor<1x4x5xf16> -> tensor<1x4x5xf32>
     // CHECK: %[[G:.*]] = lumen.reshape %[[W]] : tensor<1x4x5xf32> -> tensor<1x2x10xf32>
     // CHECK: %[[N:.*]] = lumen.norm <layer> %[[G]] {axis = 2 : i64
-    // CHECK: lumen.convert %{{.*}} : tensor<1x4x5xf32> -> tensor<1x4x5xf16>
+    // CHECK: lumen.convert %[[N]] : tensor<1x2x10xf32> -> tensor<1x2x10xf16>
     // CHECK: lumen.broadcast %arg1 [1] : tensor<4xf16> -> tensor<1x4x5xf16>
     %0 = onnx.node "GroupNormalization"(%x, %s, %b) {num_groups = 2 : i64} : (tensor<1x4x5xf16>, tensor<4xf16>, tensor<4xf16>) -> tensor<*xf16>
     onnx.return %0 : tensor<*xf16>
+  }
+}
+
+// -----
+
+// The sum that a skip norm gives besides is the one that it normalises.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}, %skip: tensor<1x3x8xf32> {onnx.name = "skip"}, %s: tensor<8xf32> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "sum"}) {
+    // CHECK: %[[R:.*]] = lumen.broadcast %arg1
+    // CHECK: %[[SUM:.*]] = lumen.binary <add> %arg0, %[[R]]
+    // CHECK: %[[N:.*]] = lumen.norm <rms> %[[SUM]] {axis = 2 : i64
+    // CHECK: %[[Y:.*]] = lumen.binary <mul> %[[N]]
+    // CHECK: return %[[Y]], %[[SUM]]
+    %none = onnx.absent
+    %0:4 = onnx.node "SkipSimplifiedLayerNormalization"(%x, %skip, %s) domain("com.microsoft") {epsilon = 1.0e-5 : f32} : (tensor<2x3x8xf32>, tensor<1x3x8xf32>, tensor<8xf32>) -> (tensor<*xf32>, none, none, tensor<*xf32>)
+    onnx.return %0#0, %0#3 : tensor<*xf32>, tensor<*xf32>
   }
 }

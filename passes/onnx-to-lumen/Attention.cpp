@@ -1,0 +1,338 @@
+//===- Attention.cpp - attention of heads ---------------------------------===//
+
+#include "passes/onnx-to-lumen/Attention.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using UK = UnaryKind;
+using BK = BinaryKind;
+using CK = CompareKind;
+
+//===----------------------------------------------------------------------===//
+// What the operators share
+//===----------------------------------------------------------------------===//
+
+static double lowestOf(Type element) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
+  APFloat lowest = APFloat::getLargest(semantics, /*Negative=*/true);
+  bool losesInfo;
+  lowest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return lowest.convertToDouble();
+}
+
+Attention::Attention(Emitter &emit, Value query, Value key, Value value)
+    : emit(emit), query(query), key(key), value(value) {
+  Sizes q = Emitter::shapeOf(query);
+  shape = {q[0], q[1], q[2], Emitter::shapeOf(key)[2]};
+}
+
+Value Attention::multiply(Value lhs, Value rhs, bool isRhsTransposed) {
+  Sizes l = Emitter::shapeOf(lhs), r = Emitter::shapeOf(rhs);
+  const SymExpr &columns = r[isRhsTransposed ? 2 : 3];
+  SymExpr rows = l[1] == r[1] ? l[2] : SymExpr::floorDiv(l[1], r[1]) * l[2];
+  Value folded = emit.reshape(lhs, {l[0], r[1], rows, l[3]});
+  RankedTensorType type =
+      emit.typed({l[0], r[1], rows, columns}, Emitter::typeOf(lhs).getElementType());
+  Value product = emit.create<ContractOp>(type, folded, rhs, /*transpose_lhs=*/false,
+                                          isRhsTransposed, /*packed=*/false);
+  return emit.reshape(product, {l[0], l[1], l[2], columns});
+}
+
+/// [batch or 1, 1, rows, keys], for what depends on batches where `batches` does.
+Sizes Attention::sizesOver(Value batches, const SymExpr &rows) const {
+  return {Emitter::typeOf(batches).getRank() == 0 ? SymExpr(1) : shape[0], SymExpr(1), rows,
+          shape[3]};
+}
+
+/// Numbers of [batch] or a scalar, repeated.
+static Value perBatch(Emitter &emit, Value numbers, Node::Shape over) {
+  return Emitter::typeOf(numbers).getRank() == 0 ? emit.splat(numbers, over)
+                                                 : emit.broadcastAlong(numbers, over, 0);
+}
+
+static Value indexAlong(Emitter &emit, Node::Shape over, int64_t axis) {
+  return emit.iota(emit.typed(over, emit.builder.getI32Type()), axis);
+}
+
+void Attention::addBias(Value addend) {
+  addend = emit.broadcastTo(addend, shape);
+  bias = bias ? emit.binary(BK::Add, bias, addend) : addend;
+}
+
+void Attention::hideUnless(Value condition) {
+  // The smallest shape that holds both: most conditions are the same for all heads.
+  Sizes joined(4, SymExpr(1));
+  for (Value part : {condition, isSeen})
+    if (part)
+      for (auto [i, size] : llvm::enumerate(llvm::reverse(Emitter::shapeOf(part))))
+        if (!isOne(size))
+          joined[3 - i] = shape[3 - i];
+  condition = emit.broadcastTo(condition, joined);
+  isSeen = isSeen ? emit.binary(BK::And, emit.broadcastTo(isSeen, joined), condition) : condition;
+}
+
+void Attention::hideOutside(Value first, std::optional<int64_t> left,
+                            std::optional<int64_t> right) {
+  if (!left && !right)
+    return;
+  Sizes over = sizesOver(first, shape[2]);
+  Value key = indexAlong(emit, over, 3);
+  Value place = emit.binary(BK::Add, indexAlong(emit, over, 2), perBatch(emit, first, over));
+  auto shifted = [&](int64_t by) { return by ? emit.binary(BK::Add, place, double(by)) : place; };
+  if (right)
+    hideUnless(emit.compare(CK::Le, key, shifted(*right)));
+  if (left)
+    hideUnless(emit.compare(CK::Ge, key, shifted(-*left)));
+}
+
+Value Attention::isWithin(Value begin, Value end) {
+  Sizes over = sizesOver(end, 1);
+  Value key = indexAlong(emit, over, 3);
+  Value result = emit.compare(CK::Lt, key, perBatch(emit, end, over));
+  if (begin)
+    result = emit.binary(BK::And, result, emit.compare(CK::Ge, key, perBatch(emit, begin, over)));
+  return result;
+}
+
+Value Attention::biased() { return bias ? emit.binary(BK::Add, capped, bias) : capped; }
+
+Value Attention::emitBiased() {
+  Value scores = biased();
+  if (!isSeen)
+    return scores;
+  return emit.select(emit.broadcastTo(isSeen, shape), scores,
+                     emit.splatLike(scores, -std::numeric_limits<double>::infinity()));
+}
+
+Value Attention::emitResult() {
+  products = multiply(query, key, /*isRhsTransposed=*/true);
+  Type element = Emitter::typeOf(products).getElementType();
+  if (scale) {
+    products = emit.binary(BK::Mul, products, *scale);
+  } else {
+    Value size = emit.size(Emitter::shapeOf(query)[3], element);
+    Value factor = emit.unary(UK::Reciprocal, emit.unary(UK::Sqrt, size));
+    products = emit.binary(BK::Mul, products, emit.splat(factor, shape));
+  }
+  capped = products;
+  if (softcap != 0) {
+    Value bounded = emit.unary(UK::Tanh, emit.binary(BK::Mul, products, 1 / softcap));
+    capped = emit.binary(BK::Mul, bounded, softcap);
+  }
+  // The lowest number instead of minus infinity: a row of them alone stays defined, and is
+  // cleared behind the softmax.
+  Value scores = biased();
+  Value seen = isSeen ? emit.broadcastTo(isSeen, shape) : Value();
+  if (seen)
+    scores = emit.select(seen, scores, emit.splatLike(scores, lowestOf(element)));
+  if (softmaxType)
+    scores = emit.convert(scores, softmaxType);
+  if (sink) {
+    Sizes column(shape);
+    column.back() = 1;
+    scores = emit.concat({scores, emit.broadcastAlong(sink, column, 1)}, 3);
+  }
+  probabilities = emit.softmax(scores, 3, /*log=*/false);
+  if (sink)
+    probabilities = emit.sliceAxis(probabilities, 3, 0, shape.back());
+  probabilities = emit.convert(probabilities, element);
+  if (seen)
+    probabilities = emit.select(seen, probabilities, emit.splatLike(probabilities, 0));
+  return multiply(probabilities, value, /*isRhsTransposed=*/false);
+}
+
+LogicalResult lumen::checkHeads(Node &node, const SymExpr &heads, const SymExpr &keyHeads) {
+  if (heads == keyHeads)
+    return success();
+  bool isNone = !SymExpr::differ(keyHeads, 0) && keyHeads.asConstant();
+  if (!isNone && node.ensureEqual(SymExpr::floorDiv(heads, keyHeads) * keyHeads, heads,
+                                  "heads of keys and heads of queries"))
+    return success();
+  return node.error() << "there are " << heads.str() << " heads of queries and " << keyHeads.str()
+                      << " of keys, expected a multiple";
+}
+
+FailureOr<Value> lumen::splitHeads(Node &node, Value x, int64_t heads, StringRef what) {
+  Sizes shape = Emitter::shapeOf(x);
+  if (heads < 1)
+    return node.error() << what << " has " << heads << " heads, expected at least 1";
+  SymExpr size = SymExpr::floorDiv(shape[2], heads);
+  if (!node.ensureEqual(size * heads, shape[2], "elements of all heads"))
+    return node.error() << what << " has shape " << shapeText(shape)
+                        << ", whose last dimension cannot be split into " << heads << " heads";
+  Emitter &emit = node.emit;
+  return emit.transpose(emit.reshape(x, {shape[0], shape[1], SymExpr(heads), size}), {0, 2, 1, 3});
+}
+
+Value lumen::mergeHeads(Emitter &emit, Value x) {
+  Sizes shape = Emitter::shapeOf(x);
+  return emit.reshape(emit.transpose(x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
+}
+
+FailureOr<Value> lumen::agree(Node &node, Value value, Node::Shape expected, StringRef what) {
+  Sizes shape = Emitter::shapeOf(value);
+  if (!node.ensureEqual(shape, expected, ("dimensions of " + what).str()))
+    return node.error() << what << " has shape " << shapeText(shape) << ", expected "
+                        << shapeText(expected);
+  return node.emit.cast(value, expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention of the standard
+//===----------------------------------------------------------------------===//
+
+/// Q, K or V as heads: it has them, or they are given by an attribute.
+static FailureOr<Value> readHeads(Node &node, unsigned index, StringRef name, StringRef attribute) {
+  if (failed(node.expectReal(index)))
+    return failure();
+  int64_t rank = node.inputRank(index);
+  if (rank != node.inputRank(0) || (rank != 3 && rank != 4))
+    return node.error() << name << " has shape " << shapeText(node.inputShape(index))
+                        << ", expected three or four dimensions, the same number for Q, K and V";
+  int64_t heads = node.integer(attribute, 0);
+  return rank == 4 ? FailureOr<Value>(node.input(index))
+                   : splitHeads(node, node.input(index), heads, name);
+}
+
+/// The first `keys` entries of the mask, whose rest is hidden where it is shorter.
+static FailureOr<Value> padMask(Node &node, Value mask, const SymExpr &keys) {
+  Emitter &emit = node.emit;
+  RankedTensorType type = Emitter::typeOf(mask);
+  int64_t rank = type.getRank();
+  if (rank == 0 || rank > 4)
+    return node.error() << "attn_mask has shape " << shapeText(Emitter::shapeOf(mask))
+                        << ", expected one to four dimensions";
+  SymExpr given = Emitter::shapeOf(mask).back();
+  if (given == keys)
+    return mask;
+  if ((given - keys).isPositive())
+    return node.error() << "attn_mask has shape " << shapeText(Emitter::shapeOf(mask))
+                        << ", but there are " << keys.str() << " keys";
+  emit.check(CheckKind::LessEqual, given, keys, "the length of the mask");
+  Sizes low(rank, SymExpr(0)), high = low, sizes = Emitter::shapeOf(mask);
+  high.back() = SymExpr::max(keys - given, 0);
+  Type element = type.getElementType();
+  double hidden = element.isInteger(1) ? 0 : -std::numeric_limits<double>::infinity();
+  mask = emit.pad(PadKind::Constant, mask, emit.scalar(hidden, element), low, high);
+  sizes.back() = keys;
+  return emit.cast(mask, sizes);
+}
+
+/// attn_mask, input 3: which keys are seen, or what is added to the scores.
+static LogicalResult applyMask(Node &node, Attention &attention) {
+  Emitter &emit = node.emit;
+  bool isCondition = node.inputType(3).getElementType().isInteger(1);
+  if (!isCondition && failed(node.expectSameElementType(0, 3)))
+    return failure();
+  FailureOr<Value> mask = padMask(node, node.input(3), attention.getShape().back());
+  if (failed(mask))
+    return failure();
+  if (!node.ensureBroadcastTo(Emitter::shapeOf(*mask), attention.getShape()))
+    return node.error() << "attn_mask of shape " << shapeText(node.inputShape(3))
+                        << " cannot be broadcast to the shape " << shapeText(attention.getShape());
+  if (isCondition) {
+    attention.hideUnless(*mask);
+    return success();
+  }
+  attention.addBias(*mask);
+  attention.hideUnless(emit.compare(CK::Gt, *mask, -std::numeric_limits<double>::infinity()));
+  return success();
+}
+
+/// Nothing for -1.
+static FailureOr<std::optional<int64_t>> readWindowSize(Node &node, StringRef name) {
+  int64_t size = node.integer(name, -1);
+  if (size < -1 || size > std::numeric_limits<int32_t>::max())
+    return node.error() << "attribute '" << name << "' is " << size << ", expected -1 to "
+                        << std::numeric_limits<int32_t>::max();
+  return size < 0 ? std::nullopt : std::make_optional(size);
+}
+
+/// Inputs: Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen.
+static LogicalResult attention(Node &node) {
+  Emitter &emit = node.emit;
+  FailureOr<Value> query = readHeads(node, 0, "Q", "q_num_heads");
+  FailureOr<Value> key = readHeads(node, 1, "K", "kv_num_heads");
+  FailureOr<Value> value = readHeads(node, 2, "V", "kv_num_heads");
+  if (failed(query) || failed(key) || failed(value) || failed(node.expectSameElementType(0, 1)) ||
+      failed(node.expectSameElementType(0, 2)))
+    return failure();
+  Sizes q = Emitter::shapeOf(*query), k = Emitter::shapeOf(*key), v = Emitter::shapeOf(*value);
+  if (failed(checkHeads(node, q[1], k[1])))
+    return failure();
+  key = agree(node, *key, {q[0], k[1], k[2], q[3]}, "K");
+  value = agree(node, *value, {q[0], k[1], k[2], v[3]}, "V");
+  if (failed(key) || failed(value))
+    return failure();
+
+  SymExpr past = 0;
+  if (bool(node.input(4)) != bool(node.input(5)))
+    return node.error() << "past_key and past_value are used together";
+  if (node.input(4)) {
+    if (node.input(6))
+      return node.error() << "nonpad_kv_seqlen is not used with past_key";
+    if (failed(node.expectSameElementType(0, 4)) || failed(node.expectSameElementType(0, 5)))
+      return failure();
+    past = node.inputRank(4) == 4 ? node.inputShape(4)[2] : SymExpr(0);
+    FailureOr<Value> pastKey = agree(node, node.input(4), {q[0], k[1], past, q[3]}, "past_key");
+    FailureOr<Value> pastValue = agree(node, node.input(5), {q[0], k[1], past, v[3]}, "past_value");
+    if (failed(pastKey) || failed(pastValue))
+      return failure();
+    key = emit.concat({*pastKey, *key}, 2);
+    value = emit.concat({*pastValue, *value}, 2);
+  }
+
+  Attention attention(emit, *query, *key, *value);
+  if (node.has("scale"))
+    attention.scale = node.real("scale", 0);
+  attention.softcap = node.real("softcap", 0);
+  if (node.has("softmax_precision")) {
+    FailureOr<Type> type = readElementType(node, "softmax_precision", 1);
+    if (failed(type) || !isa<FloatType>(*type))
+      return node.error() << "attribute 'softmax_precision' is "
+                          << node.integer("softmax_precision", 1) << ", expected 1, 10, 11 or 16";
+    attention.softmaxType = *type;
+  }
+  if (node.input(3) && failed(applyMask(node, attention)))
+    return failure();
+
+  // Where the first query stands among the keys.
+  Type index = emit.builder.getI32Type();
+  Value first = emit.size(past, index);
+  if (node.input(6)) {
+    FailureOr<Value> lengths = agree(node, node.input(6), q[0], "nonpad_kv_seqlen");
+    if (failed(lengths))
+      return failure();
+    lengths = emit.convert(*lengths, index);
+    attention.hideUnless(attention.isWithin(Value(), *lengths));
+    first = emit.binary(BK::Sub, *lengths, q[2]);
+  }
+  FailureOr<std::optional<int64_t>> left = readWindowSize(node, "left_window_size");
+  FailureOr<std::optional<int64_t>> right = readWindowSize(node, "right_window_size");
+  if (failed(left) || failed(right))
+    return failure();
+  // A causal query sees none behind its place.
+  bool isCausal = node.integer("is_causal", 0) != 0;
+  attention.hideOutside(first, *left, isCausal ? std::optional<int64_t>(0) : *right);
+
+  Value result = attention.emitResult();
+  if (node.inputRank(0) == 3)
+    result = mergeHeads(emit, result);
+  Value scores;
+  if (int64_t mode = node.integer("qk_matmul_output_mode", 0); node.hasOutput(3)) {
+    if (mode < 0 || mode > 3)
+      return node.error() << "attribute 'qk_matmul_output_mode' is " << mode << ", expected 0 to 3";
+    scores = mode == 0   ? attention.products
+             : mode == 1 ? attention.capped
+             : mode == 2 ? attention.emitBiased()
+                         : attention.probabilities;
+  }
+  return node.yield({result, *key, *value, scores});
+}
+
+static const OperatorRow rows[] = {
+    {"Attention", 3, 7, attention},
+};
+
+ArrayRef<OperatorRow> lumen::attentionRows() { return rows; }

@@ -145,8 +145,9 @@ public:
   bool ensureBroadcastTo(Shape from, Shape to);
   /// The shape to which all inputs broadcast.
   mlir::FailureOr<Sizes> broadcastInputShapes();
-  /// Makes sure that the entries of an integer input are lengths of parts of `whole`.
-  void ensureLengths(unsigned index, const SymExpr &whole);
+  /// Makes sure that the entries of an integer input are lengths of sequences, of which
+  /// the longest may be `whole`.
+  mlir::LogicalResult ensureLengths(unsigned index, const SymExpr &whole);
   mlir::LogicalResult expectReal(unsigned index = 0);
   mlir::LogicalResult expectSameElementType(unsigned first, unsigned second);
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Values.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -449,16 +449,23 @@ static LogicalResult castTo(Node &node, Type type) {
   // Both decide how 8-bit floats are rounded, which we do not convert to.
   node.ignore("saturate");
   node.ignore("round_mode");
-  return node.yield(node.emit.convert(node.input(0), type));
+  Value x = node.input(0);
+  if (!isa<RankedTensorType>(x.getType()))
+    return node.error() << "input is of type " << x.getType() << ", expected a tensor";
+  bool isText = isa<lumen::StringType>(type) || isa<lumen::StringType>(getElementTypeOrSelf(x));
+  return node.yield(isText ? castText(node.emit, x, type) : node.emit.convert(x, type));
 }
 
 static LogicalResult cast(Node &node) {
+  constexpr int64_t kString = 8; // TensorProto.DataType
+  if (node.integer("to", 0) == kString)
+    return castTo(node, lumen::StringType::get(node.getContext()));
   FailureOr<Type> type = readElementType(node, "to", 0);
   return failed(type) ? failure() : castTo(node, *type);
 }
 
 static LogicalResult castLike(Node &node) {
-  return castTo(node, node.inputType(1).getElementType());
+  return castTo(node, getElementTypeOrSelf(node.input(1)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -482,8 +489,10 @@ static const OperatorRow rows[] = {
     {"BitwiseNot", 1, 1, unary<UK::Not>},
     {"BitwiseOr", 2, 2, logical<BK::Or, false>},
     {"BitwiseXor", 2, 2, logical<BK::Xor, false>},
-    {"Cast", 1, 1, cast, "between numbers and booleans of 8 to 64 bits"},
-    {"CastLike", 2, 2, castLike, "between numbers and booleans of 8 to 64 bits"},
+    {"Cast", 1, 1, cast, "between strings, and numbers and booleans of 8 to 64 bits"},
+    OperatorRow{"Cast", 1, 1, cast}.ofValues(),
+    {"CastLike", 2, 2, castLike, "between strings, and numbers and booleans of 8 to 64 bits"},
+    OperatorRow{"CastLike", 2, 2, castLike}.ofValues(),
     {"Ceil", 1, 1, realUnary<UK::Ceil>},
     {"Celu", 1, 1, activation<celu>},
     {"Clip", 1, 3, clip},

@@ -268,7 +268,8 @@ static LogicalResult reverseSequence(Node &node) {
   if (!node.ensureEqual(sizesOf(node.input(1)), Sizes{shape[batch]}, "lengths of sequences"))
     return node.error() << "sequence_lens have shape " << shapeText(sizesOf(node.input(1)))
                         << ", expected " << shapeText({shape[batch]});
-  node.ensureLengths(1, shape[time]);
+  if (failed(node.ensureLengths(1, shape[time])))
+    return failure();
   Emitter &emit = node.emit;
   Type i64 = emit.builder.getI64Type();
   Sizes plane(ArrayRef(shape).take_front(2));

@@ -330,15 +330,26 @@ FailureOr<Sizes> Node::broadcastInputShapes() {
   return shape;
 }
 
-void Node::ensureLengths(unsigned index, const SymExpr &whole) {
+LogicalResult Node::ensureLengths(unsigned index, const SymExpr &whole) {
+  static constexpr StringLiteral what = "the length of a sequence";
+  if (std::optional<ConstantData> known = ConstantData::get(input(index))) {
+    for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i) {
+      int64_t length = (*known)[i].integer;
+      if (length < 0 || (SymExpr(length) - whole).isPositive())
+        return error() << what << " is " << length << ", expected 0 to " << whole.str();
+      emit.check(CheckKind::LessEqual, length, whole, what);
+    }
+    return success();
+  }
   Value lengths = emit.convert(input(index), emit.builder.getI64Type());
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, inputRank(index)));
   auto extreme = [&](ReduceKind kind, BinaryKind withNone) {
     // Of no lengths, 0 is both.
     return bindSigned(emit.binary(withNone, emit.reduce(kind, lengths, axes, false), 0.0));
   };
-  emit.check(CheckKind::LessEqual, 0, extreme(ReduceKind::Min, BinaryKind::Min), "a length");
-  emit.check(CheckKind::LessEqual, extreme(ReduceKind::Max, BinaryKind::Max), whole, "a length");
+  emit.check(CheckKind::LessEqual, 0, extreme(ReduceKind::Min, BinaryKind::Min), what);
+  emit.check(CheckKind::LessEqual, extreme(ReduceKind::Max, BinaryKind::Max), whole, what);
+  return success();
 }
 
 LogicalResult Node::expectReal(unsigned index) {

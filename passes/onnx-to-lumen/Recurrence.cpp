@@ -255,7 +255,8 @@ emitLayer(Node &node, const Layer &layer, unsigned numStates, unsigned functions
   SymExpr steps = layer.input[0], rows = layer.input[1];
   Sizes stateShape = layer.isBatchFirst ? Sizes{rows, directions, hidden}
                                         : Sizes{directions, rows, hidden};
-  if (failed(expectShape(node, 4, "sequence_lens", {rows})))
+  if (failed(expectShape(node, 4, "sequence_lens", {rows})) ||
+      (node.input(4) && failed(node.ensureLengths(4, steps))))
     return failure();
   static constexpr StringLiteral kStateNames[] = {"initial_h", "initial_c"};
   for (unsigned i = 0; i < numStates; ++i)

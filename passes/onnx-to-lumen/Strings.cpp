@@ -77,6 +77,29 @@ static LogicalResult expectStrings(Node &node, unsigned count) {
   return success();
 }
 
+Value lumen::castText(Emitter &emit, Value operand, Type elementType) {
+  Type from = getElementTypeOrSelf(operand);
+  if (from == elementType)
+    return operand;
+  bool isParsed = isa<lumen::StringType>(from);
+  Type number = isParsed ? elementType : from;
+  // The runtime knows the widest type of each kind.
+  bool isReal = isa<FloatType>(number);
+  bool isUnsigned = number.isUnsignedInteger() || number.isInteger(1);
+  Builder &builder = emit.builder;
+  Type wide = isReal       ? Type(builder.getF64Type())
+              : isUnsigned ? Type(builder.getIntegerType(64, /*isSigned=*/false))
+                           : Type(builder.getI64Type());
+  Sizes shape = Emitter::shapeOf(operand);
+  if (!isParsed)
+    return emit.call("string_format", emit.convert(operand, wide),
+                     stringTensor(shape, builder.getContext()));
+  int64_t code = isReal ? 11 : isUnsigned ? 13 : 7; // TensorProto.DataType
+  Value numbers = emit.call("string_parse", operand, tensorTypeOf(shape, wide),
+                            {builder.getI64IntegerAttr(code)});
+  return emit.convert(numbers, elementType);
+}
+
 static LogicalResult stringConcat(Node &node) {
   if (failed(expectStrings(node, 2)))
     return failure();

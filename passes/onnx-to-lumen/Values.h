@@ -17,6 +17,9 @@ mlir::Type itemTypeOf(mlir::Type type);
 /// A constant tensor of strings.
 mlir::Value makeStrings(Emitter &emit, mlir::DenseElementsAttr value);
 
+/// Cast to or from a tensor of strings.
+mlir::Value castText(Emitter &emit, mlir::Value operand, mlir::Type elementType);
+
 /// Sequences, one per input, of which `position` of each becomes an item.
 mlir::FailureOr<mlir::Value> itemAt(Node &node, mlir::Value sequence, mlir::Value position);
 mlir::FailureOr<mlir::Value> insertItem(Node &node, mlir::Value sequence, mlir::Value item,

@@ -71,6 +71,15 @@ int lumen_call_string_split(lumen_abi_call_frame *);
  * words. Letters are those of Latin, Greek and Cyrillic alphabets. */
 int lumen_call_string_normalizer(lumen_abi_call_frame *);
 
+/* ---- Numbers as texts (ops_number.c) -------------------------------------- */
+
+/* (T x: i64, u64 or f64) -> V of its shape: "-3", "0.33333333", "1e+20", "NaN", "-INF". */
+int lumen_call_string_format(lumen_abi_call_frame *);
+/* (V x) -> T: i64, u64 or f64, the number that each text begins with, behind white space.
+ * Attributes: type of numbers, a lumen_abi_dtype. A text that begins with none is an
+ * error. */
+int lumen_call_string_parse(lumen_abi_call_frame *);
+
 /* ---- Patterns (ops_regex.c) ---------------------------------------------- */
 
 /* (V x) -> T: bool. Attributes: pattern, in the syntax of RE2 without \p, \C, \Q. */

@@ -207,6 +207,27 @@ case("tfidf",
      "       weights = [2.0, 3.0, 0.5], pool_strings = [\"a\", \"b\", \"c\"]> (w) }",
      {"x": np.array([[1, 1, 3, 3, 3, 7], [8, 6, 7, 5, 6, 8]]), "w": strings("a", "b", "a")},
      {"x": np.array([[7, 8, 6, 7]]), "w": strings("c", "zz")})
+case("texts-of-numbers",
+     "g (float[n] a, double[n] b, int8[m] c, uint64[k] d, bool[k] e)"
+     " => (string[n] p, string[n] q, string[m] r, string[k] s, string[k] t)"
+     "{ p = Cast <to = 8> (a) q = Cast <to = 8> (b) r = Cast <to = 8> (c) s = Cast <to = 8> (d)"
+     "  t = CastLike(e, p) }",
+     {"a": np.array([1, -0.0, 1 / 3, 1e20, np.nan, -np.inf, 123456789], np.float32),
+      "b": np.array([0.1, 1 / 3, -1e-10, 1e300, np.inf, 3.5e16, 5e-324]),
+      "c": np.array([-128, 0, 127], np.int8), "d": np.array([2**64 - 1, 0], np.uint64),
+      "e": np.array([True, False])},
+     {"a": np.zeros(0, np.float32), "b": np.zeros(0), "c": np.array([7], np.int8),
+      "d": np.zeros(0, np.uint64), "e": np.zeros(0, bool)})
+case("numbers-of-texts",
+     "g (string[n] x, string[m] i, float[1] like) => (float[n] a, double[n] b, int64[m] c,"
+     "                                                uint8[m] d, bool[m] e, float[n] f)"
+     "{ a = Cast <to = 1> (x) b = Cast <to = 11> (x) c = Cast <to = 7> (i) d = Cast <to = 2> (i)"
+     "  e = Cast <to = 9> (i) f = CastLike(x, like) }",
+     {"x": strings("1.5", " -2e3", "nan", "-INF", "0x10", "3 apples", "1" * 300),
+      "i": strings("-3", "+300", " 7", "0"), "like": reals(1)},
+     {"x": strings(), "i": strings("9223372036854775807"), "like": reals(1)},
+     {"x": strings("1", "none"), "i": strings("1"), "like": reals(1)},
+     fails="element 1 is 'none', which is no number of its type")
 case("labels",
      "<opset_import: [\"\": 21, \"ai.onnx.ml\": 4]>"
      "g (string[n] x, int64[m] i) => (int64[n] a, string[m] b, float[n] c)"

@@ -108,6 +108,23 @@ module attributes {onnx.opsets = {ai.onnx = 18 : i64}} {
 
 // -----
 
+// Texts are made and read by the runtime, of the widest numbers of their kind.
+!t = tensor<2x!onnx.string>
+module attributes {onnx.opsets = {ai.onnx = 21 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<3xi8> {onnx.name = "x"}, %t: !t {onnx.name = "t"}) -> (tensor<*x!onnx.string> {onnx.name = "a"}, tensor<*xf32> {onnx.name = "b"}) {
+    // CHECK: %[[WIDE:.*]] = lumen.convert %arg0 : tensor<3xi8> -> tensor<3xi64>
+    // CHECK: lumen.call "string_format"(%[[WIDE]]) {{.*}}-> tensor<3x!lumen.string>
+    // CHECK: %[[READ:.*]] = lumen.call "string_parse"(%arg1) [11] {{.*}}-> tensor<2xf64>
+    // CHECK: lumen.convert %[[READ]] : tensor<2xf64> -> tensor<2xf32>
+    %0 = onnx.node "Cast"(%x) {to = 8 : i64} : (tensor<3xi8>) -> !onnx.unknown
+    %1 = onnx.node "Cast"(%t) {to = 1 : i64} : (!t) -> !onnx.unknown
+    onnx.return %0, %1 : !onnx.unknown, !onnx.unknown
+  }
+}
+
+// -----
+
 // Attributes are in the order that the runtime reads.
 module attributes {onnx.opsets = {ai.onnx = 21 : i64, ai.onnx.ml = 4 : i64}} {
   // CHECK-LABEL: func.func @main
@@ -129,7 +146,9 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64}} {
     // expected-error @below {{an item is of type 'tensor<3xi32>', the sequence of type '!lumen.seq<tensor<*xf32>>'; expected the same element type}}
     %1 = onnx.node "SequenceInsert"(%s, %x) {} : (!onnx.seq<tensor<*xf32>>, tensor<3xi32>) -> !onnx.unknown
     // expected-error @below {{input 0 has element type '!lumen.string', which is not supported}}
-    %2 = onnx.node "Cast"(%t) {to = 1 : i64} : (tensor<2x!onnx.string>) -> !onnx.unknown
+    %2 = onnx.node "Neg"(%t) {} : (tensor<2x!onnx.string>) -> !onnx.unknown
+    // expected-error @below {{input is of type '!lumen.seq<tensor<*xf32>>', expected a tensor}}
+    %6 = onnx.node "Cast"(%s) {to = 8 : i64} : (!onnx.seq<tensor<*xf32>>) -> !onnx.unknown
     // expected-error @below {{input 0 is of type '!lumen.seq<tensor<*xf32>>', which is not supported}}
     %3 = onnx.node "Relu"(%s) {} : (!onnx.seq<tensor<*xf32>>) -> !onnx.unknown
     // expected-error @below {{input 0 is of type 'tensor<3xi32>', expected a sequence}}

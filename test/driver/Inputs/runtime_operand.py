@@ -1,4 +1,4 @@
-"""A model of one operator over x[3, 4] whose other inputs the run gives; see the cases."""
+"""A model of one operator over 3 by 4 numbers whose other inputs the run gives; see the cases."""
 
 import sys
 
@@ -14,6 +14,8 @@ CASES = {  # inputs, with the type of each, and attributes
     "Pad": ({"pads": np.zeros(4, np.int64)}, {"mode": "reflect"}),
     "Resize": ({"": None, "scales": np.zeros(2, np.float32)}, {}),
     "ReverseSequence": ({"lengths": np.zeros(4, np.int64)}, {}),
+    "RNN": ({"w": np.ones((1, 3, 4), np.float32), "r": np.ones((1, 3, 3), np.float32),
+             "": None, "lengths": np.zeros(1, np.int32)}, {"hidden_size": 3}),
 }
 
 
@@ -24,13 +26,16 @@ def info(name, array):
 
 op = sys.argv[1]
 operands, attributes = CASES[op]
-x = np.arange(12, dtype=np.float32).reshape(3, 4)
+x = np.arange(12, dtype=np.float32).reshape((3, 1, 4) if op == "RNN" else (3, 4))
 inputs = [info("x", x)] + [info(name, array) for name, array in operands.items() if name]
 node = helper.make_node(op, ["x", *operands], ["y"], name="it", **attributes)
 graph = helper.make_graph([node], "model", inputs, [helper.make_empty_tensor_value_info("y")])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8),
           "model.onnx")
 np.save("x.npy", x)
+for name, array in operands.items():
+    if name:
+        np.save(f"{name}.npy", array)
 # Arguments are NAME=NUMBERS.
 for argument in sys.argv[2:]:
     name, numbers = argument.split("=")

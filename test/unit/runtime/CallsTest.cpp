@@ -235,6 +235,23 @@ TEST(StringCallsTest, Equal) {
   EXPECT_EQ(dataOf<uint8_t>(outputs[0]), std::vector<uint8_t>({0, 1, 0}));
 }
 
+// A text is read up to what is no part of a number; one that is too large is none.
+TEST(StringCallsTest, Parse) {
+  CallModel model;
+  Attributes attributes;
+  attributes.integer(LUMEN_ABI_I64);
+  Args in = {model.stringsIn("x", 1)};
+  model.addCall(lumen_call_string_parse, in, model.tensorOut("y", LUMEN_ABI_I64, 1), attributes);
+  OpenModel opened(model);
+  StringsValue good({"12", " -7 ", "3.9"}, {3}), large({"1", "9223372036854775808"}, {2});
+  lumen_value inputs[1] = {good.value}, outputs[1] = {};
+  ASSERT_EQ(opened.run(inputs, outputs), "");
+  EXPECT_EQ(dataOf<int64_t>(outputs[0]), std::vector<int64_t>({12, -7, 3}));
+  inputs[0] = large.value;
+  EXPECT_NE(opened.run(inputs, outputs).find("element 1 is '9223372036854775808', which is no"),
+            std::string::npos);
+}
+
 // All movement of strings is that of their positions.
 TEST(StringCallsTest, TakeAndConstant) {
   CallModel model;

@@ -24,11 +24,16 @@ namespace lumen {
 //===----------------------------------------------------------------------===//
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
-  return {elementwiseRows(), reductionRows(),   movementRows(),    shapingRows(),
-          poolingRows(),     convolutionRows(), contractionRows(), normalizationRows(),
-          branchRows(),      loopRows(),        indexingRows(),    selectionRows(),
-          recurrenceRows(),  resizeRows(),      samplingRows(),    einsumRows(),
-          valueRows(),       stringRows(),      attentionRows(),   rotaryRows()};
+  return {
+      attentionRows(),     branchRows(),      contractionRows(),
+      convolutionRows(),   einsumRows(),      elementwiseRows(),
+      indexingRows(),      loopRows(),        movementRows(),
+      normalizationRows(), poolingRows(),     recurrenceRows(),
+      reductionRows(),     resizeRows(),      rotaryRows(),
+      samplingRows(),      selectionRows(),   shapingRows(),
+      signalRows(),        stringRows(),      trainingRows(),
+      valueRows(),
+  };
 }
 
 static std::string keyOf(StringRef domain, StringRef name) { return (domain + "::" + name).str(); }

@@ -258,6 +258,8 @@ llvm::ArrayRef<OperatorRow> samplingRows();
 llvm::ArrayRef<OperatorRow> selectionRows();
 llvm::ArrayRef<OperatorRow> valueRows();
 llvm::ArrayRef<OperatorRow> stringRows();
+llvm::ArrayRef<OperatorRow> signalRows();
+llvm::ArrayRef<OperatorRow> trainingRows();
 
 /// The row of an operator; null if there is none. Where there are several, the one for
 /// what the inputs are: tensors of numbers alone, or other `values` too.
@@ -300,6 +302,11 @@ readSpatialList(Node &node, llvm::StringRef name, size_t count, int64_t absent, 
 mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, llvm::ArrayRef<SymExpr> sizes,
                                                           llvm::ArrayRef<int64_t> kernel,
                                                           bool takesCeilMode);
+
+/// Another size of one dimension: elements at its end, or centred on both sides, are cut
+/// off, or zeros are put there.
+mlir::Value fitAxis(Emitter &emit, mlir::Value operand, int64_t axis, const SymExpr &size,
+                    bool isCentred);
 
 /// Pads a channels-last tensor by what is no constant, and takes it off the axes.
 mlir::Value padDynamic(Emitter &emit, mlir::Value operand, llvm::MutableArrayRef<WindowAxis> axes,

@@ -1,4 +1,4 @@
-//===- Convolution.cpp - Conv and ConvTranspose ---------------------------===//
+//===- Convolution.cpp - convolutions, and what undoes their blocks --------===//
 
 #include "passes/onnx-to-lumen/Converter.h"
 
@@ -313,7 +313,128 @@ static LogicalResult convTranspose(Node &node) {
   return yieldChannelsFirst(node, withBias(node, result, outputs));
 }
 
+//===----------------------------------------------------------------------===//
+// CausalConvWithState
+//===----------------------------------------------------------------------===//
+
+/// A depthwise convolution along a sequence [N, C, length], of which the state is what came
+/// before: the last taps - 1 elements. Inputs: X, weight [C, 1, taps], bias, state.
+static LogicalResult causalConv(Node &node) {
+  StringRef activation = node.string("activation", "none");
+  if (!llvm::is_contained({"none", "silu", "swish"}, activation))
+    return node.error() << "attribute 'activation' is '" << activation
+                        << "', expected none, silu or swish";
+  Sizes input = node.inputShape(0);
+  FailureOr<SmallVector<int64_t>> weight = readWeightShape(node);
+  if (failed(weight) || failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  if (input.size() != 3 || weight->size() != 3 || (*weight)[1] != 1 || (*weight)[2] < 1)
+    return node.error() << "input and weight have shapes " << shapeText(input) << " and "
+                        << shapeText(*weight) << ", expected three dimensions, and one input "
+                        << "channel per filter";
+  int64_t channels = (*weight)[0], taps = (*weight)[2];
+  if (!node.ensureEqual(input[1], channels, "channels"))
+    return node.error() << "weight has " << channels << " channels, expected " << input[1].str();
+  input[1] = channels;
+  Emitter &emit = node.emit;
+  Type element = node.inputType(0).getElementType();
+  Value x = emit.cast(node.input(0), input), before;
+  Sizes state{input[0], SymExpr(channels), SymExpr(taps - 1)};
+  if (Value given = node.input(3)) {
+    if (failed(node.expectSameElementType(0, 3)))
+      return failure();
+    if (!node.ensureEqual(node.inputShape(3), state, "the shape of the state"))
+      return node.error() << "past_state has shape " << shapeText(node.inputShape(3))
+                          << ", expected " << shapeText(state);
+    before = emit.cast(given, state);
+  } else {
+    before = emit.splat(emit.typed(state, element), 0);
+  }
+  Value whole = emit.concat({before, x}, 2);
+  Value next = emit.sliceAxis(whole, 2, input[2], taps - 1);
+  Builder &b = emit.builder;
+  auto one = b.getDenseI64ArrayAttr(1), zero = b.getDenseI64ArrayAttr(0);
+  Value y =
+      emit.create<ConvOp>(emit.typed({input[0], input[2], SymExpr(channels)}, element),
+                          emit.transpose(whole, {0, 2, 1}),
+                          emit.transpose(node.input(1), {2, 1, 0}), b.getDenseI64ArrayAttr(taps),
+                          one, one, zero, zero, b.getI64IntegerAttr(channels), UnitAttr());
+  FailureOr<Value> biased = withBias(node, y, channels);
+  if (failed(biased))
+    return failure();
+  y = emit.transpose(*biased, {0, 2, 1});
+  if (activation != "none")
+    y = emit.binary(BinaryKind::Mul, y, emit.unary(UnaryKind::Sigmoid, y));
+  return node.yield({y, next});
+}
+
+//===----------------------------------------------------------------------===//
+// Col2Im
+//===----------------------------------------------------------------------===//
+
+/// Adds up overlapping blocks, [N, C * block, places], where they lie in the image.
+static LogicalResult col2Im(Node &node) {
+  FailureOr<Sizes> image = node.sizeOperand(1, "image_shape"),
+                   block = node.sizeOperand(2, "block_shape");
+  if (failed(image) || failed(block))
+    return failure();
+  int64_t spatial = image->size();
+  Sizes input = node.inputShape(0);
+  if (input.size() != 3 || block->size() != image->size() || image->empty())
+    return node.error() << "input has shape " << shapeText(input) << ", image_shape "
+                        << image->size() << " and block_shape " << block->size()
+                        << " entries, expected three dimensions and as many entries in both";
+  auto strides = readSpatialList(node, "strides", spatial, 1, 1);
+  auto dilations = readSpatialList(node, "dilations", spatial, 1, 1);
+  auto pads = readSpatialList(node, "pads", 2 * spatial, 0, 0);
+  if (failed(strides) || failed(dilations) || failed(pads))
+    return failure();
+  SymExpr taps = product(*block), channels = SymExpr::floorDiv(input[1], taps);
+  if (!node.ensureEqual(channels * taps, input[1], "rows of blocks"))
+    return node.error() << "input has " << input[1].str() << " rows, expected a multiple of "
+                        << taps.str();
+  // Blocks lie in the padded image, whose pads are cut off at the end.
+  Sizes padded{input[0], channels}, result(padded), places, offsets(2, SymExpr(0));
+  for (int64_t i = 0; i < spatial; ++i) {
+    SymExpr extent = ((*block)[i] - 1) * (*dilations)[i] + 1;
+    padded.push_back((*image)[i] + (*pads)[i] + (*pads)[spatial + i]);
+    places.push_back(SymExpr::floorDiv(padded.back() - extent, (*strides)[i]) + 1);
+    result.push_back((*image)[i]);
+    offsets.push_back((*pads)[i]);
+  }
+  if (!node.ensureEqual(product(places), input[2], "places of blocks"))
+    return node.error() << "input has " << input[2].str() << " blocks, expected "
+                        << product(places).str();
+  Sizes updates{input[0], channels};
+  llvm::append_range(updates, *block);
+  llvm::append_range(updates, places);
+  if (failed(node.checkSize(padded)) || failed(node.checkSize(updates)))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = emit.cast(node.input(0), {input[0], channels * taps, product(places)});
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(2, updates.size()));
+  perm.append({0, 1});
+  x = emit.transpose(emit.reshape(x, updates), perm);
+  Sizes grid(*block);
+  llvm::append_range(grid, places);
+  RankedTensorType gridType = emit.typed(grid, emit.builder.getI64Type());
+  SmallVector<Value> indices;
+  for (int64_t i = 0; i < spatial; ++i) {
+    Value tap = emit.binary(BinaryKind::Mul, emit.iota(gridType, i), double((*dilations)[i]));
+    Value place =
+        emit.binary(BinaryKind::Mul, emit.iota(gridType, spatial + i), double((*strides)[i]));
+    indices.push_back(emit.binary(BinaryKind::Add, tap, place));
+  }
+  SmallVector<int64_t> dims{2 * spatial, 2 * spatial + 1};
+  dims.append(spatial, -1);
+  Value room = emit.splat(emit.typed(padded, node.inputType(0).getElementType()), 0);
+  Value y = emit.create<ScatterOp>(room.getType(), ScatterKind::Add, room, x, indices, dims);
+  return node.yield(emit.slice(y, offsets, result, SmallVector<int64_t>(result.size(), 1)));
+}
+
 static const OperatorRow rows[] = {
+    {"CausalConvWithState", 2, 4, causalConv, "", 27},
+    {"Col2Im", 3, 3, col2Im, "", 18},
     {"Conv", 2, 3, conv},
     {"ConvTranspose", 2, 3, convTranspose},
     OperatorRow{"FusedConv", 2, 4, fusedConv}.ofMicrosoft(),

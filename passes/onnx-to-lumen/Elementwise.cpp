@@ -128,6 +128,18 @@ static Value geluOf(Emitter &emit, Value x, bool isTanh) {
   return emit.binary(BK::Mul, half, emit.binary(BK::Add, gate, 1.0));
 }
 
+/// The first input's activation gates the second.
+static LogicalResult swiGlu(Node &node) {
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  Sizes shape = node.inputShape(0);
+  if (!node.ensureEqual(node.inputShape(1), shape, "the shapes of gate and value"))
+    return node.error() << "inputs have shapes " << shapeText(shape) << " and "
+                        << shapeText(node.inputShape(1)) << ", expected the same";
+  Value gate = swish(node, node.emit, node.input(0));
+  return node.yield(node.emit.binary(BK::Mul, gate, node.emit.cast(node.input(1), shape)));
+}
+
 static LogicalResult gelu(Node &node) {
   if (failed(node.expectReal()))
     return failure();
@@ -540,6 +552,7 @@ static const OperatorRow rows[] = {
     {"Sqrt", 1, 1, realUnary<UK::Sqrt>},
     {"Sub", 2, 2, binary<BK::Sub>},
     {"Sum", 1, kMany, binary<BK::Add>},
+    {"SwiGLU", 2, 2, swiGlu, "", 28},
     {"Swish", 1, 1, activation<swish>},
     {"Tan", 1, 1, realUnary<UK::Tan>},
     {"Tanh", 1, 1, realUnary<UK::Tanh>},

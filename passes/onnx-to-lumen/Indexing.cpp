@@ -199,6 +199,55 @@ static LogicalResult scatterND(Node &node) {
   return yieldScatter(node, *kind, splitTuples(node.emit, node.input(1)), dims, shape);
 }
 
+/// Writes input 1 into input 0 along one dimension, each row of the batch at a place of
+/// its own.
+static LogicalResult tensorScatter(Node &node) {
+  StringRef mode = node.string("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    return node.error() << "attribute 'mode' is '" << mode << "', expected linear or circular";
+  Sizes cache = sizesOf(node.input(0)), update = sizesOf(node.input(1));
+  int64_t rank = cache.size(), given = node.integer("axis", -2);
+  FailureOr<int64_t> axis = node.normalizeAxis(given, rank);
+  if (failed(axis) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  if (*axis == 0)
+    return node.error() << "axis " << given << " is the batch, expected another dimension";
+  Sizes expected(cache);
+  expected[*axis] = update.size() > size_t(*axis) ? update[*axis] : SymExpr(0);
+  if (!node.ensureEqual(update, expected, "the shapes of the cache and the update"))
+    return node.error() << "update has shape " << shapeText(update) << ", expected "
+                        << shapeText(cache) << " but for dimension " << *axis;
+  if (failed(expectAtMost(node, expected[*axis], cache[*axis], "the size of the update")))
+    return failure();
+  Emitter &emit = node.emit;
+  Sizes places{cache[0], expected[*axis]};
+  Type i64 = emit.builder.getI64Type();
+  Value index = emit.iota(emit.typed(places, i64), 1);
+  if (Value begin = node.input(2)) {
+    if (failed(expectIndices(node, 2)))
+      return failure();
+    if (!node.ensureEqual(sizesOf(begin), cache[0], "the size of the batch"))
+      return node.error() << "write_indices have shape " << shapeText(sizesOf(begin))
+                          << ", expected " << cache[0].str();
+    begin = emit.convert(emit.cast(begin, cache[0]), i64);
+    index = emit.binary(BinaryKind::Add, index, emit.broadcastAlong(begin, places, 0));
+  }
+  if (mode == "circular")
+    index = emit.binary(BinaryKind::Mod, index, cache[*axis]);
+  // The dimensions that the index has come first in the updates.
+  SmallVector<int64_t> perm{0, *axis}, dims(rank);
+  for (int64_t i = 1; i < rank; ++i)
+    if (i != *axis)
+      perm.push_back(i);
+  for (auto [place, dim] : llvm::enumerate(perm))
+    dims[dim] = place;
+  dims[*axis] = -1;
+  // The batch is walked by the updates' first dimension.
+  return node.yield(emit.create<ScatterOp>(node.input(0).getType(), ScatterKind::Set, node.input(0),
+                                           emit.transpose(emit.cast(node.input(1), expected), perm),
+                                           index, dims));
+}
+
 //===----------------------------------------------------------------------===//
 // Orders and running sums
 //===----------------------------------------------------------------------===//
@@ -290,6 +339,7 @@ static const OperatorRow rows[] = {
     {"Scatter", 3, 3, scatterElements, "not of strings", 9, 10},
     {"ScatterElements", 3, 3, scatterElements, "not of strings"},
     {"ScatterND", 3, 3, scatterND, "not of strings"},
+    {"TensorScatter", 2, 3, tensorScatter, "", 24},
     {"TopK", 1, 2, topK},
 };
 

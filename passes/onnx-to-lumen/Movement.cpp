@@ -298,6 +298,43 @@ static std::optional<PadKind> padKind(StringRef mode) {
 }
 
 /// Pads and value are attributes before version 11, inputs since; axes since 18.
+Value lumen::fitAxis(Emitter &emit, Value operand, int64_t axis, const SymExpr &size,
+                     bool isCentred) {
+  SymExpr from = sizeOf(operand, axis);
+  if (from == size)
+    return operand;
+  // Of an odd rest the end gets more.
+  auto before = [&](const SymExpr &rest) {
+    return isCentred ? SymExpr::floorDiv(rest, 2) : SymExpr(0);
+  };
+  auto behind = [&](const SymExpr &rest) { return isCentred ? SymExpr::ceilDiv(rest, 2) : rest; };
+  operand =
+      emit.sliceAxis(operand, axis, before(SymExpr::max(from - size, 0)), SymExpr::min(from, size));
+  Sizes shape = Emitter::shapeOf(operand), low(shape.size(), 0), high(low);
+  SymExpr missing = SymExpr::max(size - from, 0);
+  low[axis] = before(missing);
+  high[axis] = behind(missing);
+  Value zero = emit.scalar(0, Emitter::typeOf(operand).getElementType());
+  operand = emit.pad(PadKind::Constant, operand, zero, low, high);
+  shape[axis] = size;
+  return emit.cast(operand, shape);
+}
+
+static LogicalResult centerCropPad(Node &node) {
+  int64_t rank = node.inputRank(0);
+  FailureOr<Sizes> sizes = node.sizeOperand(1, "shape");
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  SmallVector<int64_t> axes = node.integers("axes").value_or(all);
+  if (failed(sizes) || failed(node.normalizeAxes(axes, rank)))
+    return failure();
+  if (sizes->size() != axes.size())
+    return node.error() << "shape has " << sizes->size() << " entries, expected " << axes.size();
+  Value x = node.input(0);
+  for (auto [axis, size] : llvm::zip(axes, *sizes))
+    x = fitAxis(node.emit, x, axis < 0 ? axis + rank : axis, size, /*isCentred=*/true);
+  return node.yield(x);
+}
+
 static LogicalResult pad(Node &node) {
   StringRef mode = node.string("mode", "constant");
   std::optional<PadKind> kind = padKind(mode);
@@ -494,6 +531,7 @@ static LogicalResult spaceToDepth(Node &node) {
 }
 
 static const OperatorRow rows[] = {
+    {"CenterCropPad", 2, 2, centerCropPad, "", 18},
     OperatorRow{"Concat", 1, OperatorRow::kVariadic, concat}.moving(),
     OperatorRow{"DepthToSpace", 1, 1, depthToSpace}.moving(),
     OperatorRow{"Expand", 2, 2, expand}.moving(),

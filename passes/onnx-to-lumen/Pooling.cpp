@@ -143,6 +143,55 @@ static LogicalResult maxPool(Node &node) {
   return indices ? node.yield({x, indices}) : node.yield(x);
 }
 
+/// Puts elements where MaxPool's indices say that they were.
+static LogicalResult maxUnpool(Node &node) {
+  if (failed(expectSpatial(node)))
+    return failure();
+  Sizes from = node.inputShape(0), shape(Node::Shape(from).take_front(2));
+  size_t spatial = from.size() - 2;
+  std::optional<SmallVector<int64_t>> kernel = node.integers("kernel_shape");
+  auto strides = readSpatialList(node, "strides", spatial, 1, 1);
+  auto pads = readSpatialList(node, "pads", 2 * spatial, 0, 0);
+  if (failed(strides) || failed(pads))
+    return failure();
+  if (!kernel || kernel->size() != spatial)
+    return node.error() << "attribute 'kernel_shape' has " << (kernel ? kernel->size() : 0)
+                        << " entries, expected " << spatial;
+  if (!node.ensureEqual(node.inputShape(1), from, "the shapes of elements and indices"))
+    return node.error() << "indices have shape " << shapeText(node.inputShape(1)) << ", expected "
+                        << shapeText(from);
+  if (!isa<IntegerType>(node.inputType(1).getElementType()))
+    return node.error() << "indices have element type " << node.inputType(1).getElementType()
+                        << ", expected an integer type";
+  for (size_t i = 0; i < spatial; ++i)
+    shape.push_back((from[i + 2] - 1) * (*strides)[i] + (*kernel)[i] - (*pads)[i] -
+                    (*pads)[spatial + i]);
+  if (failed(node.checkSize(shape)))
+    return failure();
+  Emitter &emit = node.emit;
+  Type element = node.inputType(0).getElementType();
+  Value room = emit.splat(emit.typed({product(shape)}, element), 0);
+  auto flat = [&](Value value) { return emit.reshape(value, {product(from)}); };
+  Value indices = flat(emit.convert(emit.cast(node.input(1), from), emit.builder.getI64Type()));
+  Value y = emit.create<ScatterOp>(room.getType(), ScatterKind::Set, room, flat(node.input(0)),
+                                   indices, ArrayRef<int64_t>(-1));
+  y = emit.reshape(y, shape);
+  if (!node.input(2))
+    return node.yield(y);
+  // A larger result has zeros behind.
+  FailureOr<Sizes> given = node.sizeOperand(2, "output_shape");
+  if (failed(given))
+    return failure();
+  if (given->size() != shape.size())
+    return node.error() << "output_shape has " << given->size() << " entries, expected "
+                        << shape.size();
+  if (failed(node.checkSize(*given)))
+    return failure();
+  for (auto [axis, size] : llvm::enumerate(*given))
+    y = fitAxis(emit, y, axis, size, /*isCentred=*/false);
+  return node.yield(y);
+}
+
 /// How many places of the padded input each window of one axis covers, as a 1-D
 /// tensor: places that only ceil_mode adds do not count. Null where all windows are
 /// whole.
@@ -296,6 +345,7 @@ static const OperatorRow rows[] = {
     {"LRN", 1, 1, lrn},
     {"LpPool", 1, 1, lpPool},
     {"MaxPool", 1, 1, maxPool},
+    {"MaxUnpool", 2, 3, maxUnpool, "", 9},
 };
 
 ArrayRef<OperatorRow> lumen::poolingRows() { return rows; }

@@ -198,7 +198,233 @@ static LogicalResult gridSample(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// RoiAlign
+// AffineGrid
+//===----------------------------------------------------------------------===//
+
+/// Positions of an image of input 1's size, from -1 to 1 along each dimension, each
+/// multiplied with the matrices of input 0 [N, spatial, spatial + 1].
+static LogicalResult affineGrid(Node &node) {
+  bool alignsCorners = node.integer("align_corners", 0) != 0;
+  FailureOr<Sizes> image = node.sizeOperand(1, "size");
+  if (failed(image) || failed(node.expectReal()))
+    return failure();
+  int64_t spatial = int64_t(image->size()) - 2;
+  Sizes matrices = node.inputShape(0), shape{matrices.empty() ? SymExpr(0) : matrices[0]};
+  if (spatial < 1 || matrices.size() != 3 ||
+      !node.ensureEqual(matrices[1], spatial, "rows of a matrix") ||
+      !node.ensureEqual(matrices[2], spatial + 1, "columns of a matrix") ||
+      !node.ensureEqual(matrices[0], image->front(), "matrices and images"))
+    return node.error() << "theta has shape " << shapeText(matrices)
+                        << ", which does not fit the size " << shapeText(*image);
+  Emitter &emit = node.emit;
+  Type type = node.inputType(0).getElementType();
+  Sizes grid(Node::Shape(*image).drop_front(2)), column(grid);
+  column.push_back(1);
+  SymExpr positions = product(grid);
+  if (failed(node.checkSize({shape[0], positions, SymExpr(spatial + 1)})))
+    return failure();
+  SmallVector<Value> columns;
+  // The first coordinate belongs to the last dimension.
+  for (int64_t d = spatial - 1; d >= 0; --d) {
+    Value place = emit.iota(emit.typed(grid, type), d);
+    if (!alignsCorners)
+      place = emit.binary(BK::Add, place, 0.5);
+    SymExpr steps = alignsCorners ? SymExpr::max(grid[d] - 1, 1) : grid[d];
+    Value x = emit.binary(BK::Div, emit.binary(BK::Mul, place, 2), steps);
+    columns.push_back(emit.reshape(emit.binary(BK::Sub, x, 1), column));
+  }
+  columns.push_back(emit.splatLike(columns.front(), 1));
+  Value base = emit.reshape(emit.concat(columns, spatial), {positions, SymExpr(spatial + 1)});
+  base = emit.broadcastTo(base, {shape[0], positions, SymExpr(spatial + 1)});
+  Value theta = emit.cast(node.input(0), {shape[0], SymExpr(spatial), SymExpr(spatial + 1)});
+  Value y = emit.create<ContractOp>(emit.typed({shape[0], positions, SymExpr(spatial)}, type), base,
+                                    theta, /*transpose_lhs=*/false, /*transpose_rhs=*/true,
+                                    /*packed=*/false);
+  llvm::append_range(shape, grid);
+  shape.push_back(spatial);
+  return node.yield(emit.reshape(y, shape));
+}
+
+//===----------------------------------------------------------------------===//
+// DeformConv
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Sizes of a convolution whose taps lie where `offset` moves them.
+struct Deformable {
+  int64_t groups, offsetGroups, taps, spatial;
+  Sizes input, places;         ///< [N, C, spatial...], and places of the window
+  SmallVector<int64_t> weight; ///< [O, C / groups, taps...]
+  SmallVector<int64_t> strides, dilations, pads;
+};
+
+} // namespace
+
+/// Inputs: X, W, offset [N, groups * taps * spatial, places...], B, mask without `spatial`.
+static FailureOr<Deformable> readDeformable(Node &node) {
+  Deformable conv;
+  conv.input = node.inputShape(0);
+  conv.spatial = int64_t(conv.input.size()) - 2;
+  std::optional<SmallVector<int64_t>> weight = asConstants(node.inputShape(1));
+  if (!weight)
+    return node.error() << "weight has shape " << shapeText(node.inputShape(1))
+                        << ", expected fixed sizes";
+  conv.weight = *weight;
+  if (conv.spatial < 1 || conv.weight.size() != conv.input.size() ||
+      node.inputShape(2).size() != conv.input.size())
+    return node.error() << "input, weight and offset have shapes " << shapeText(conv.input) << ", "
+                        << shapeText(conv.weight) << " and " << shapeText(node.inputShape(2))
+                        << ", expected the same number of dimensions, at least three";
+  conv.groups = node.integer("group", 1);
+  conv.offsetGroups = node.integer("offset_group", 1);
+  int64_t channels = conv.weight[1] * conv.groups;
+  if (!node.ensureEqual(conv.input[1], channels, "input channels"))
+    return node.error() << "weight has " << conv.weight[1] << " input channels in each of "
+                        << conv.groups << " groups, expected " << conv.input[1].str() << " in all";
+  conv.input[1] = channels;
+  if (conv.groups < 1 || conv.offsetGroups < 1 || channels % conv.offsetGroups ||
+      conv.weight[0] % conv.groups)
+    return node.error() << "attributes 'group' and 'offset_group' are " << conv.groups << " and "
+                        << conv.offsetGroups << ", expected divisors of " << channels
+                        << " input and " << conv.weight[0] << " output channels";
+  auto axes = readWindow(node, Node::Shape(conv.input).drop_front(2),
+                         ArrayRef(conv.weight).drop_front(2), /*takesCeilMode=*/false);
+  if (failed(axes))
+    return failure();
+  conv.taps = 1;
+  for (const WindowAxis &axis : *axes) {
+    conv.taps *= axis.window;
+    conv.places.push_back(axis.output);
+    conv.strides.push_back(axis.stride);
+    conv.dilations.push_back(axis.dilation);
+    conv.pads.push_back(*axis.padLow.asConstant());
+  }
+  auto expectPerTap = [&](unsigned index, StringRef name, int64_t each) -> LogicalResult {
+    Sizes expected{conv.input[0], SymExpr(conv.offsetGroups * conv.taps * each)};
+    llvm::append_range(expected, conv.places);
+    if (!node.ensureEqual(node.inputShape(index), expected, "the shape of what each tap has"))
+      return node.error() << name << " has shape " << shapeText(node.inputShape(index))
+                          << ", expected " << shapeText(expected);
+    return node.expectSameElementType(0, index);
+  };
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||
+      failed(expectPerTap(2, "offset", conv.spatial)) ||
+      (node.input(4) && failed(expectPerTap(4, "mask", 1))))
+    return failure();
+  if (node.input(3)) {
+    if (!node.ensureEqual(node.inputShape(3), SymExpr(conv.weight[0]), "output channels"))
+      return node.error() << "bias has shape " << shapeText(node.inputShape(3)) << ", expected "
+                          << conv.weight[0];
+    if (failed(node.expectSameElementType(0, 3)))
+      return failure();
+  }
+  return conv;
+}
+
+/// Taps of the input between its elements, [N * offset groups, places..., taps, channels].
+static Value deformedTaps(Node &node, const Deformable &conv) {
+  Emitter &emit = node.emit;
+  int64_t rank = conv.input.size(), parts = conv.offsetGroups,
+          depth = conv.weight[1] * conv.groups / parts;
+  SymExpr images = conv.input[0] * parts;
+  Sizes planes{images, SymExpr(depth)};
+  llvm::append_range(planes, Node::Shape(conv.input).drop_front(2));
+  Value x = emit.reshape(emit.cast(node.input(0), conv.input), planes);
+  x = emit.transpose(x, channelsLastPerm(rank));
+  Sizes shape{images};
+  llvm::append_range(shape, conv.places);
+  shape.push_back(conv.taps);
+  Samples at(emit, shape);
+  // One number per tap: [N, groups * taps, places...] to the samples' shape.
+  auto perTap = [&](Value value) {
+    Sizes split{images, SymExpr(conv.taps)};
+    llvm::append_range(split, conv.places);
+    return emit.transpose(emit.reshape(value, split), channelsLastPerm(rank));
+  };
+  Sizes apart{conv.input[0], SymExpr(parts), SymExpr(conv.taps), SymExpr(conv.spatial)};
+  llvm::append_range(apart, conv.places);
+  Sizes whole{conv.input[0], SymExpr(parts * conv.taps * conv.spatial)};
+  llvm::append_range(whole, conv.places);
+  Value offset = emit.reshape(emit.cast(node.input(2), whole), apart);
+  Type type = node.inputType(0).getElementType();
+  SmallVector<SmallVector<Tap>> taps;
+  int64_t inner = conv.taps;
+  for (int64_t d = 0; d < conv.spatial; ++d) {
+    int64_t window = conv.weight[d + 2];
+    inner /= window;
+    Value tap = emit.iota(emit.typed({SymExpr(conv.taps)}, emit.builder.getI64Type()), 0);
+    tap = emit.binary(BK::Rem, emit.binary(BK::Div, tap, double(inner)), double(window));
+    tap = emit.binary(BK::Mul, tap, double(conv.dilations[d]));
+    tap = emit.convert(emit.binary(BK::Sub, tap, double(conv.pads[d])), type);
+    Value place =
+        emit.binary(BK::Mul, emit.iota(emit.typed(shape, type), d + 1), double(conv.strides[d]));
+    place = emit.binary(BK::Add, place, emit.broadcastAlong(tap, shape, rank - 1));
+    place = emit.binary(BK::Add, place, perTap(emit.sliceAxis(offset, 3, d, 1)));
+    Value low = emit.unary(UK::Floor, place), fraction = emit.binary(BK::Sub, place, low);
+    GridAxis axis{at, conv.input[d + 2], /*alignsCorners=*/true, Padding::Zeros};
+    taps.push_back({axis.tap(low, emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)),
+                    axis.tap(emit.binary(BK::Add, low, 1), fraction)});
+  }
+  Value y = combine(at, x, /*batch=*/{}, taps);
+  if (Value mask = node.input(4)) {
+    whole[1] = parts * conv.taps;
+    Sizes sizes = sizesOf(y);
+    y = emit.binary(BK::Mul, y,
+                    emit.broadcast(perTap(emit.cast(mask, whole)), sizes,
+                                   llvm::to_vector(llvm::seq<int64_t>(0, rank))));
+  }
+  return y;
+}
+
+/// A convolution of taps that lie between elements: they are sampled, then multiplied with
+/// the weight group by group.
+static LogicalResult deformConv(Node &node) {
+  FailureOr<Deformable> read = readDeformable(node);
+  if (failed(read))
+    return failure();
+  const Deformable &conv = *read;
+  Emitter &emit = node.emit;
+  int64_t outputs = conv.weight[0], depth = conv.weight[1], groups = conv.groups;
+  SymExpr places = product(conv.places), rows = conv.input[0] * places;
+  if (failed(node.checkSize({rows, SymExpr(conv.taps), SymExpr(depth * groups)})))
+    return failure();
+  Value x = deformedTaps(node, conv);
+  // To [groups, rows, taps * channels], by way of all channels side by side.
+  x = emit.reshape(x, {conv.input[0], SymExpr(conv.offsetGroups), places, SymExpr(conv.taps),
+                       SymExpr(depth * groups / conv.offsetGroups)});
+  x = emit.reshape(emit.transpose(x, {0, 2, 3, 1, 4}),
+                   {rows, SymExpr(conv.taps), SymExpr(groups), SymExpr(depth)});
+  x = emit.reshape(emit.transpose(x, {2, 0, 1, 3}),
+                   {SymExpr(groups), rows, SymExpr(conv.taps * depth)});
+  Value w = emit.reshape(node.input(1), {groups, outputs / groups, depth, conv.taps});
+  w = emit.reshape(emit.transpose(w, {0, 3, 2, 1}), {groups, conv.taps * depth, outputs / groups});
+  // One group is a plain matrix product, whose weight is packed.
+  if (groups == 1) {
+    x = emit.reshape(x, {rows, SymExpr(conv.taps * depth)});
+    w = emit.reshape(w, {SymExpr(conv.taps * depth), SymExpr(outputs)});
+  }
+  Sizes product = Emitter::shapeOf(x);
+  product.back() = outputs / groups;
+  Value y =
+      emit.create<ContractOp>(emit.typed(product, node.inputType(0).getElementType()), x, w,
+                              /*transpose_lhs=*/false, /*transpose_rhs=*/false, /*packed=*/false);
+  if (groups > 1)
+    y = emit.transpose(y, {1, 0, 2});
+  Sizes shape{conv.input[0]};
+  llvm::append_range(shape, conv.places);
+  shape.push_back(outputs);
+  y = emit.reshape(y, shape);
+  int64_t rank = shape.size();
+  if (node.input(3))
+    y = emit.binary(
+        BK::Add, y,
+        emit.broadcastAlong(emit.cast(node.input(3), SymExpr(outputs)), shape, rank - 1));
+  return node.yield(emit.transpose(y, channelsFirstPerm(rank)));
+}
+
+//===----------------------------------------------------------------------===//
+// RoiAlign and MaxRoiPool
 //===----------------------------------------------------------------------===//
 
 /// Means of samples of the input at regular places of every region.
@@ -274,8 +500,74 @@ static LogicalResult roiAlign(Node &node) {
   return node.yield(emit.transpose(mean, channelsFirstPerm(4)));
 }
 
+/// The largest element in each bin of every region. Bins are as large as the data say, so
+/// every bin looks at whole rows, then whole columns, and passes over what is outside.
+static LogicalResult maxRoiPool(Node &node) {
+  std::optional<SmallVector<int64_t>> pooled = node.integers("pooled_shape");
+  double scale = node.real("spatial_scale", 1);
+  Sizes image = node.inputShape(0), regions = node.inputShape(1);
+  if (!pooled || pooled->size() != 2 || pooled->front() < 1 || pooled->back() < 1)
+    return node.error() << "attribute 'pooled_shape' is "
+                        << (pooled ? shapeText(*pooled) : "missing") << ", expected two sizes";
+  if (image.size() != 4 || regions.size() != 2 ||
+      !node.ensureEqual(regions[1], 5, "columns of regions"))
+    return node.error() << "inputs have shapes " << shapeText(image) << " and "
+                        << shapeText(regions) << ", expected four dimensions, and rows of 5";
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  Emitter &emit = node.emit;
+  Type type = node.inputType(0).getElementType(), i64 = emit.builder.getI64Type();
+  SymExpr count = regions[0];
+  auto column = [&](int64_t index) {
+    return emit.reshape(emit.sliceAxis(node.input(1), 1, index, 1), {count});
+  };
+  // Halves are rounded away from zero.
+  auto rounded = [&](Value x) {
+    x = emit.binary(BK::Mul, x, scale);
+    Value size = emit.unary(UK::Floor, emit.binary(BK::Add, emit.unary(UK::Abs, x), 0.5));
+    return emit.binary(BK::Mul, size, emit.unary(UK::Sign, x));
+  };
+  Value lowest = emit.scalar(-std::numeric_limits<double>::infinity(), type);
+  /// The largest along dimension 2 of [count, bins, ..] in each bin of dimension `d`.
+  auto pool = [&](Value x, int64_t d) {
+    Sizes shape = sizesOf(x), bins{count, SymExpr((*pooled)[d]), shape[2]};
+    Value begin = rounded(column(2 - d)), end = rounded(column(4 - d));
+    Value length =
+        emit.binary(BK::Max, emit.binary(BK::Add, emit.binary(BK::Sub, end, begin), 1), 1);
+    Value size = emit.broadcast(emit.binary(BK::Div, length, double((*pooled)[d])), bins, {0});
+    Value first = emit.broadcast(begin, bins, {0}), bin = emit.iota(emit.typed(bins, type), 1);
+    Value place = emit.binary(BK::Sub, emit.iota(emit.typed(bins, type), 2), first);
+    Value low = emit.unary(UK::Floor, emit.binary(BK::Mul, bin, size));
+    Value high = emit.unary(UK::Ceil, emit.binary(BK::Mul, emit.binary(BK::Add, bin, 1), size));
+    Value isInside =
+        emit.binary(BK::And, emit.compare(CK::Ge, place, low), emit.compare(CK::Lt, place, high));
+    x = emit.select(emit.broadcast(isInside, shape, {0, 1, 2}), x, emit.splat(lowest, shape));
+    return emit.reduce(ReduceKind::Max, x, {2}, /*keepDims=*/false);
+  };
+  Value x = emit.transpose(node.input(0), channelsLastPerm(4));
+  Sizes rowsOfBins{count, SymExpr(pooled->front()), image[2]};
+  Value images = emit.broadcast(emit.convert(column(0), i64), rowsOfBins, {0});
+  Value places = emit.iota(emit.typed(rowsOfBins, i64), 2);
+  x = emit.create<PickOp>(
+      emit.typed({count, SymExpr(pooled->front()), image[2], image[3], image[1]}, type), x,
+      ValueRange{images, places}, ArrayRef<int64_t>{-1, -1, 3, 4});
+  x = pool(x, 0);
+  x = pool(
+      emit.broadcast(emit.transpose(x, {0, 2, 1, 3}),
+                     {count, SymExpr(pooled->back()), image[3], SymExpr(pooled->front()), image[1]},
+                     {0, 2, 3, 4}),
+      1);
+  // A bin without elements is 0.
+  Value isEmpty = emit.compare(CK::Eq, x, emit.splat(lowest, sizesOf(x)));
+  x = emit.select(isEmpty, emit.splatLike(x, 0), x);
+  return node.yield(emit.transpose(x, {0, 3, 2, 1}));
+}
+
 static const OperatorRow rows[] = {
+    {"AffineGrid", 2, 2, affineGrid, "", 20},
+    {"DeformConv", 3, 5, deformConv, "", 19},
     {"GridSample", 2, 2, gridSample},
+    {"MaxRoiPool", 2, 2, maxRoiPool},
     {"RoiAlign", 3, 3, roiAlign, "avg, with a constant number of samples"},
 };
 

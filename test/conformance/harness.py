@@ -30,20 +30,23 @@ class Broken(Exception):
     """lumenc or lumen-run failed: the message has its words."""
 
 
-def value_info(name, array, dynamic=False):
+def value_info(name, array, fixed=None):
+    """Its sizes are symbols but for the `fixed` axes, or all numbers without."""
     dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
-    shape = [f"{name}_{axis}" for axis in range(array.ndim)] if dynamic else array.shape
+    shape = [size if fixed is None or axis in fixed else f"{name}_{axis}"
+             for axis, size in enumerate(array.shape)]
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
 # The version at which each domain but the default one is imported.
-DOMAINS = {"com.microsoft": 1}
+DOMAINS = {"com.microsoft": 1, "ai.onnx.preview.training": 1}
 
 
-def make_model(nodes, inputs, constants, outputs, opset, dynamic=()):
+def make_model(nodes, inputs, constants, outputs, opset, dynamic={}):
     """A model of arrays by name; `outputs` may be names alone, whose types are then open.
 
-    Each dimension of the inputs that `dynamic` names is a symbol of its own.
+    Each dimension of the inputs that `dynamic` names is a symbol of its own, but for
+    the axes that it lists with the name.
     """
     if isinstance(outputs, dict) and not dynamic:
         results = [value_info(name, array) for name, array in outputs.items()]
@@ -51,7 +54,7 @@ def make_model(nodes, inputs, constants, outputs, opset, dynamic=()):
         results = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph(
         nodes, "conformance",
-        [value_info(name, array, name in dynamic) for name, array in inputs.items()],
+        [value_info(name, array, dynamic.get(name)) for name, array in inputs.items()],
         results, [numpy_helper.from_array(array, name) for name, array in constants.items()])
     domains = sorted({node.domain for node in nodes if node.domain})
     return helper.make_model(graph, ir_version=10, opset_imports=[

@@ -30,6 +30,13 @@ row("ScatterND", "5x4 i64:1x2@-4~3 1")
 row("ScatterND", "bool:5x4 i64:1x1@-5~4 bool:1x4")
 row("Scatter", "3x5 i64:1x5@-3~2 1x5", 10)
 
+for dtype in ("f32", "i64"):
+    for mode in ("linear", "circular"):
+        row("TensorScatter", f"{dtype}:2x3x9x4 {dtype}:2x3x5x4 i64:2@0~4", 24, mode=mode)
+        row("TensorScatter", f"{dtype}:2x9x4 {dtype}:2x3x4", 24, mode=mode, axis=1)
+row("TensorScatter", "2x9x4 2x6x4 i64:2@0~20", 24, mode="circular")
+row("TensorScatter", "2x3x9 2x3x1 i64:2@0~8", 24, axis=-1)
+
 # ---- Orders ----------------------------------------------------------------
 
 for axis, largest in itertools.product((0, 1, 2), (0, 1)):

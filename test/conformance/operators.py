@@ -14,6 +14,7 @@ import argparse
 import re
 import sys
 import tempfile
+from collections import ChainMap
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
@@ -30,7 +31,10 @@ import contrib_rows
 import control_rows  # noqa: F401
 import loop_rows  # noqa: F401
 import runtime_rows  # noqa: F401
+import signal_rows  # noqa: F401
+import training_rows  # noqa: F401
 import values
+import vision_rows  # noqa: F401
 from operator_rows import REDUCTIONS, ROWS
 
 BATCH = 40
@@ -80,6 +84,12 @@ def operand(word, rng):
     return bool(parts["constant"]), random_array(rng, shape, dtype, low, high)
 
 
+# Operators that ONNX Runtime is no measure of: errors of its transforms in single
+# precision grow with the length, and it reads the indices of MaxUnpool in the shape that
+# output_shape gives, not as the standard's example does.
+EVALUATED = {"DFT", "STFT", "MaxUnpool"}
+
+
 class Case:
     """One row: a node with inputs, constants and expected outputs of its own names."""
 
@@ -108,6 +118,8 @@ class Case:
     def answer(self, outputs):
         model = make_model([self.node], self.inputs, self.constants, outputs, self.opset)
         try:
+            if self.op in EVALUATED:
+                raise NotImplementedError
             return reference(model, self.inputs, outputs)
         except Exception:
             # An operator or a type that ONNX Runtime lacks.
@@ -121,20 +133,28 @@ class Case:
 FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
          "NonMaxSuppression": (0, 2, 3, 4), "GridSample": (0, 1), "RoiAlign": (0, 1, 2),
          "com.microsoft::FusedConv": (1, 2), "com.microsoft::NhwcConv": (1, 2),
+         "AffineGrid": (1,), "CausalConvWithState": (1,), "CenterCropPad": (1,), "Col2Im": (1, 2),
+         "DeformConv": (1,), "MaxUnpool": (2,),
          "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5),
          "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Squeeze": (1,), "Unsqueeze": (1,),
          "Resize": (1, 2, 3), "Upsample": (1,), **dict.fromkeys(REDUCTIONS, (1,))}
 
 
+# The same of a single dimension of an input.
+FIXED_AXES = {"DFT": {0: -1}, "STFT": {0: -1}}
+
+
 def dynamic_inputs(case):
-    """Inputs that may be of any size; none where the result's rank would depend on it."""
+    """Inputs that may be of any size, with the axes that may not; none where the result's
+    rank would depend on it."""
     if case.op == "Squeeze" and len(case.node.input) < 2 and "axes" not in case.attributes:
-        return set()
+        return {}
     # A dimension of 1 is repeated where it is known to be one.
     if case.op == "Einsum" and any(1 in value.shape for value in case.inputs.values()):
-        return set()
-    fixed = {case.node.input[i] for i in FIXED.get(case.op, ()) if i < len(case.node.input)}
-    return set(case.inputs) - fixed
+        return {}
+    fixed, axes = FIXED.get(case.op, ()), FIXED_AXES.get(case.op, {})
+    return {name: [axes[i] % case.inputs[name].ndim] if i in axes else []
+            for i, name in enumerate(case.node.input) if name in case.inputs and i not in fixed}
 
 
 def merged(cases, dynamic):
@@ -146,7 +166,7 @@ def merged(cases, dynamic):
         expected.update(case.expected)
     model = make_model([case.node for case in cases], inputs, constants, expected,
                        cases[0].opset,
-                       set().union(*map(dynamic_inputs, cases)) if dynamic else ())
+                       dict(ChainMap(*map(dynamic_inputs, cases))) if dynamic else {})
     return model, inputs, expected
 
 

@@ -1,0 +1,56 @@
+// Images are sampled as rows of channels, and taken apart and put together by index.
+// RUN: lumen-opt %s -split-input-file -convert-onnx-to-lumen -verify-no-onnx -verify-diagnostics | FileCheck %s
+
+// The four neighbours of each tap are picked, and all taps multiplied with the weight at once.
+module attributes {onnx.opsets = {ai.onnx = 19 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x4x9x9xf32> {onnx.name = "x"}, %w: tensor<5x4x3x3xf32> {onnx.name = "w"}, %o: tensor<1x18x7x7xf32> {onnx.name = "o"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-COUNT-4: lumen.pick {{.*}} -> tensor<1x7x7x9x4xf32>
+    // CHECK: lumen.contract {{.*}} : tensor<49x36xf32>, tensor<36x5xf32> -> tensor<49x5xf32>
+    %0 = onnx.node "DeformConv"(%x, %w, %o) {} : (tensor<1x4x9x9xf32>, tensor<5x4x3x3xf32>, tensor<1x18x7x7xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// Blocks are added up in the padded image.
+module attributes {onnx.opsets = {ai.onnx = 18 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x18x72xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %image = onnx.constant dense<[8, 8]> : tensor<2xi64>
+    %block = onnx.constant dense<[3, 3]> : tensor<2xi64>
+    // CHECK: lumen.scatter <add> {{.*}} [4, 5, -1, -1] : tensor<2x2x10x11xf32>
+    // CHECK: lumen.slice {{.*}} -> tensor<2x2x8x8xf32>
+    %0 = onnx.node "Col2Im"(%x, %image, %block) {pads = array<i64: 1, 1, 1, 2>} : (tensor<2x18x72xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+module attributes {onnx.opsets = {ai.onnx = 28 : i64}} {
+  func.func @main(%x: tensor<1x4x9x9xf32> {onnx.name = "x"}, %w: tensor<5x4x3x3xf32> {onnx.name = "w"}, %o: tensor<1x16x7x7xf32> {onnx.name = "o"}, %i: tensor<1x4x9xi64> {onnx.name = "i"}, %s: tensor<2x9x3xf32> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %three = onnx.constant dense<[3, 3, 3]> : tensor<3xi64>
+    %two = onnx.constant dense<[3, 3]> : tensor<2xi64>
+    // expected-error @below {{offset has shape 1x16x7x7, expected 1x18x7x7}}
+    %0 = onnx.node "DeformConv"(%x, %w, %o) {} : (tensor<1x4x9x9xf32>, tensor<5x4x3x3xf32>, tensor<1x16x7x7xf32>) -> tensor<*xf32>
+    // expected-error @below {{attributes 'group' and 'offset_group' are 1 and 3, expected divisors of 4 input and 5 output channels}}
+    %1 = onnx.node "DeformConv"(%x, %w, %o) {offset_group = 3 : i64} : (tensor<1x4x9x9xf32>, tensor<5x4x3x3xf32>, tensor<1x16x7x7xf32>) -> tensor<*xf32>
+    // expected-error @below {{indices have shape 1x4x9, expected 1x4x9x9}}
+    %2 = onnx.node "MaxUnpool"(%x, %i) {kernel_shape = array<i64: 2, 2>} : (tensor<1x4x9x9xf32>, tensor<1x4x9xi64>) -> tensor<*xf32>
+    // expected-error @below {{theta has shape 2x9x3, which does not fit the size 3x3x3}}
+    %3 = onnx.node "AffineGrid"(%s, %three) {} : (tensor<2x9x3xf32>, tensor<3xi64>) -> tensor<*xf32>
+    // expected-error @below {{input has 3 blocks, expected 1}}
+    %4 = onnx.node "Col2Im"(%s, %two, %two) {} : (tensor<2x9x3xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
+    // expected-error @below {{shape has 2 entries, expected 3}}
+    %5 = onnx.node "CenterCropPad"(%s, %two) {} : (tensor<2x9x3xf32>, tensor<2xi64>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'mode' is 'ring', expected linear or circular}}
+    %6 = onnx.node "TensorScatter"(%s, %s) {mode = "ring"} : (tensor<2x9x3xf32>, tensor<2x9x3xf32>) -> tensor<*xf32>
+    // expected-error @below {{axis 0 is the batch, expected another dimension}}
+    %7 = onnx.node "TensorScatter"(%s, %s) {axis = 0 : i64} : (tensor<2x9x3xf32>, tensor<2x9x3xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'activation' is 'relu', expected none, silu or swish}}
+    %8 = onnx.node "CausalConvWithState"(%s, %s) {activation = "relu"} : (tensor<2x9x3xf32>, tensor<2x9x3xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

@@ -16,16 +16,17 @@ static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, SymExpr WindowAxis
 }
 
 /// Adds the bias, input 2, to a channels-last result.
-static FailureOr<Value> withBias(Node &node, Value result, int64_t outputs) {
+static FailureOr<Value> withBias(Node &node, Value result, const SymExpr &outputs) {
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(result);
   int64_t rank = shape.size();
   if (Value bias = node.input(2)) {
-    if (!node.ensureEqual(node.inputShape(2), SymExpr(outputs), "output channels"))
+    if (!node.ensureEqual(node.inputShape(2), outputs, "output channels"))
       return node.error() << "bias has shape " << shapeText(node.inputShape(2)) << ", expected "
-                          << outputs;
+                          << outputs.str();
     if (failed(node.expectSameElementType(0, 2)))
       return failure();
+    bias = emit.cast(bias, outputs);
     result = emit.binary(BinaryKind::Add, result, emit.broadcastAlong(bias, shape, rank - 1));
   }
   return result;
@@ -48,11 +49,96 @@ static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node) {
   return *shape;
 }
 
+/// What a window sees at each of its places, of a channels-last tensor:
+/// [N, places, taps, places, taps, ..., C].
+static Value gatherPatches(Emitter &emit, Value x, ArrayRef<WindowAxis> axes) {
+  Sizes low(1, SymExpr(0)), high(1, SymExpr(0));
+  for (const WindowAxis &axis : axes) {
+    low.push_back(axis.padLow);
+    high.push_back(axis.padHigh);
+  }
+  low.push_back(0);
+  high.push_back(0);
+  x = emit.pad(PadKind::Constant, x, emit.scalar(0, Emitter::typeOf(x).getElementType()), low,
+               high);
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    RankedTensorType type = emit.typed({axis.output, axis.window}, emit.builder.getI64Type());
+    Value place = emit.binary(BinaryKind::Mul, emit.iota(type, 0), double(axis.stride));
+    Value tap = emit.binary(BinaryKind::Mul, emit.iota(type, 1), double(axis.dilation));
+    x = emit.gather(x, emit.binary(BinaryKind::Add, place, tap), 1 + 2 * i);
+  }
+  return x;
+}
+
+/// A convolution with numbers of channels that only the run knows, as a product of patches
+/// and filters: kernels of convolutions are made for their channels. The taps are known.
+static FailureOr<Value> convolvePatches(Node &node, Value x) {
+  Emitter &emit = node.emit;
+  Sizes input = Emitter::shapeOf(x), weight = node.inputShape(1);
+  int64_t rank = input.size(), groups = node.integer("group", 1);
+  std::optional<SmallVector<int64_t>> taps = node.integers("kernel_shape");
+  if (!taps)
+    taps = asConstants(Node::Shape(weight).drop_front(2));
+  if (!taps)
+    return node.error() << "weight has shape " << shapeText(weight)
+                        << ", expected fixed spatial dimensions, or attribute 'kernel_shape'";
+  if (groups < 1)
+    return node.error() << "attribute 'group' is " << groups << ", expected at least 1";
+  SymExpr inner = weight[1], outer = SymExpr::floorDiv(weight[0], groups);
+  if (!node.ensureEqual(Node::Shape(weight).drop_front(2), toSizes(*taps), "taps of the weight") ||
+      !node.ensureEqual(input.back(), inner * groups, "input channels") ||
+      !node.ensureEqual(weight[0], outer * groups, "output channels of whole groups"))
+    return node.error() << "weight of shape " << shapeText(weight) << " does not fit "
+                        << input.back().str() << " input channels in groups of " << groups
+                        << " and taps of shape " << shapeText(*taps);
+  FailureOr<SmallVector<WindowAxis>> axes =
+      readWindow(node, Node::Shape(input).slice(1, rank - 2), *taps, /*takesCeilMode=*/false);
+  if (failed(axes))
+    return failure();
+  input.back() = inner * groups;
+  x = gatherPatches(emit, emit.cast(x, input), *axes);
+
+  // [N, places, taps, .., groups * inner] -> [N, groups, places.., taps.., inner]
+  Sizes split = Emitter::shapeOf(x), shape{input[0]};
+  split.back() = groups;
+  split.push_back(inner);
+  SymExpr places = 1, depth = inner;
+  int64_t spatial = axes->size();
+  SmallVector<int64_t> perm{0, 2 * spatial + 1}, filterPerm{0, 1};
+  for (int64_t i = 0; i < 2 * spatial; ++i)
+    perm.push_back(1 + i % spatial * 2 + i / spatial);
+  perm.push_back(2 * spatial + 2);
+  Sizes filterShape{groups, outer, inner};
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    shape.push_back(axis.output);
+    places *= axis.output;
+    depth *= axis.window;
+    filterShape.push_back(axis.window);
+    filterPerm.push_back(3 + i);
+  }
+  filterPerm.push_back(2);
+  shape.push_back(outer * groups);
+  Sizes product{input[0], groups, places, outer}, patches{input[0], groups, places, depth};
+  if (failed(node.checkSize(shape)) || failed(node.checkSize(patches)))
+    return failure();
+  x = emit.reshape(emit.transpose(emit.reshape(x, split), perm), patches);
+  Value filter = emit.transpose(emit.reshape(node.input(1), filterShape), filterPerm);
+  filter = emit.broadcastTo(emit.reshape(filter, {groups, outer, depth}),
+                            {input[0], groups, outer, depth});
+  Value result =
+      emit.create<ContractOp>(emit.typed(product, node.inputType(0).getElementType()), x, filter,
+                              /*transpose_lhs=*/false, /*transpose_rhs=*/true, /*packed=*/false);
+  result = emit.reshape(emit.transpose(result, {0, 2, 1, 3}), shape);
+  return withBias(node, result, shape.back());
+}
+
 /// The channels-last result of a channels-last input [N, spatial..., C], weight
 /// [O, C/groups, taps...] and bias [O].
 static FailureOr<Value> convolve(Node &node, Value x) {
   Sizes input = Emitter::shapeOf(x);
   int64_t rank = input.size();
+  if (node.inputRank(1) == rank && !asConstants(node.inputShape(1)))
+    return convolvePatches(node, x);
   FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
   if (failed(weightShape))
     return failure();

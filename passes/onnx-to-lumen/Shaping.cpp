@@ -283,6 +283,9 @@ static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isRea
     int64_t sign = *knownStep->asConstant() < 0 ? -1 : 1;
     return SymExpr::max(SymExpr::ceilDiv(*knownDistance * sign, *knownStep * sign), 0);
   }
+  if (Emitter::known(numbers[0]) == SymExpr(0) && knownStep == SymExpr(1))
+    return node.bind(
+        emit.binary(BK::Max, emit.convert(numbers[1], emit.builder.getI64Type()), 0.0));
   // (distance - 1) / |delta| + 1 where the distance goes the way of delta. It may need
   // all 64 bits, so it has no sign.
   Type i64 = emit.builder.getI64Type(), unsignedType = emit.builder.getIntegerType(64, false);

@@ -153,6 +153,9 @@ def dynamic_inputs(case):
     if case.op == "Einsum" and any(1 in value.shape for value in case.inputs.values()):
         return {}
     fixed, axes = FIXED.get(case.op, ()), FIXED_AXES.get(case.op, {})
+    # The attribute gives a convolution its taps, and the run the channels.
+    if case.op == "Conv" and "kernel_shape" in case.attributes:
+        fixed = ()
     return {name: [axes[i] % case.inputs[name].ndim] if i in axes else []
             for i, name in enumerate(case.node.input) if name in case.inputs and i not in fixed}
 

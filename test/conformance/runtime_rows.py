@@ -63,3 +63,31 @@ for dtype in ("f32", "i64", "bool"):
     row("ReverseSequence", f"{dtype}:5x3x2 [5,1,2]", time_axis=0, batch_axis=1)
     row("ReverseSequence", f"{dtype}:3x5 [2,5,0]", time_axis=1, batch_axis=0)
 row("ReverseSequence", "4x2x3x2 =[3,4]")
+
+# Channels of a weight: the kernel's shape is fixed by its attribute.
+for x, w, kernel, attributes in (
+        ("2x3x9x8", "8x3x3x3", [3, 3], dict(pads=[1, 1, 1, 1])),
+        ("1x4x9x9", "6x2x3x2", [3, 2], dict(group=2, strides=[2, 1], dilations=[1, 2])),
+        ("1x8x9", "8x1x3", [3], dict(group=8, auto_pad="SAME_UPPER")),
+        ("1x2x4x5x6", "3x2x2x3x2", [2, 3, 2], dict(pads=[0, 1, 0, 1, 0, 1]))):
+    row("Conv", f"{x} {w} {w.split('x')[0]}", kernel_shape=kernel, **attributes)
+
+# Dimensions without elements.
+for operands in ("0x3 [0]", "0x3 [1]", "0x3 [-2,1]", "3x0x2 [0]"):
+    for keepdims in (0, 1):
+        row("ReduceSum", operands, keepdims=keepdims)
+row("CumSum", "0x3 [0.]", 14)
+row("CumSum", "3x0 [0.]", 14)
+row("Squeeze", "1x0 [0]")
+row("Unsqueeze", "0x3 [1]")
+for step in ("-1", "2"):
+    row("Slice", f"0x5 [1] [9] [0] [{step}]")
+    row("Slice", f"0x5 [1] [9] [1] [{step}]")
+    row("Slice", f"3x5 [2] [2] [1] [{step}]")
+row("Pad", "0x3 [1,0,0,1]")
+row("Pad", "2x3 [-1,0,-1,0]")
+row("ReverseSequence", "3x0 i64:[]")
+row("ReverseSequence", "0x2 [0,0]")
+row("Range", "=[0.] [5.] =[1.]", 11)
+row("Range", "=[0.] [-5.] =[1.]", 11)
+row("Range", "=i32:[0.] i32:[7.] =i32:[1.]", 11)

@@ -34,6 +34,22 @@ module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
 
 // -----
 
+// Channels that only the run knows: a product of what a window sees and filters.
+!w = tensor<?x?x3xf32, #lumen.dims<["o", "c", "3"]>>
+module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x4x8xf32> {onnx.name = "x"}, %w: !w {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.check <equal> "4", "2*c", "input channels"
+    // CHECK: lumen.check <equal> {{.*}}, "output channels of whole groups"
+    // CHECK: lumen.gather {{.*}} {axis = 1 : i64} : {{.*}}tensor<6x3xi64>
+    // CHECK: lumen.contract {{.*}} transpose_rhs : tensor<2x2x6x?xf32
+    %0 = onnx.node "Conv"(%x, %w) {group = 2 : i64} : (tensor<2x4x8xf32>, !w) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
 // A transposed convolution is a plain one over an input with zeros between its
 // elements and a filter turned around.
 module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {

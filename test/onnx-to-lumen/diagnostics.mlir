@@ -135,3 +135,17 @@ module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} 
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// The taps of a convolution are known.
+!w = tensor<4x2x?xf32, #lumen.dims<["4", "2", "k"]>>
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  func.func @main(%x: tensor<1x4x8xf32> {onnx.name = "x"}, %w: !w {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // expected-error @below {{weight has shape 4x2xk, expected fixed spatial dimensions, or attribute 'kernel_shape'}}
+    %0 = onnx.node "Conv"(%x, %w) {group = 2 : i64} : (tensor<1x4x8xf32>, !w) -> tensor<*xf32>
+    // expected-error @below {{weight of shape 4x2xk does not fit 4 input channels in groups of 3 and taps of shape 3}}
+    %1 = onnx.node "Conv"(%x, %w) {group = 3 : i64, kernel_shape = array<i64: 3>} : (tensor<1x4x8xf32>, !w) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

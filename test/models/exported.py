@@ -1,0 +1,90 @@
+"""Runs models that exporters write from their frameworks against ONNX Runtime.
+
+exported.py torch|keras [NAMES...] [--level LEVEL] [--threads N] [-- FLAGS]
+
+The frameworks live in an environment of their own, build/venv-torch or
+build/venv-keras (tools/dev/bootstrap makes it), where exporters/KIND_models.py
+writes the models and inputs of several runs, of different sizes. Each model is
+compiled once, as exported, and every output of every run is compared. The last
+line tells how many agree.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import dynamic
+from compare import LEVEL_FLAGS, LEVELS, ROOT, cpu_flags, parse
+from models import Model
+
+EXPORTERS = Path(__file__).parent / "exporters"
+
+
+def feeds_of(path):
+    feeds = {}
+    with np.load(path) as arrays:
+        for key, value in arrays.items():
+            step, name = key.split("/", 1)
+            feeds.setdefault(int(step), {})[name] = value
+    return [feeds[step] for step in sorted(feeds)]
+
+
+def export(kind, names, folder):
+    """Writes the models; a line of the exporter's for each ends with its name."""
+    command = [ROOT / f"build/venv-{kind}/bin/python", "-W", "ignore",
+               EXPORTERS / f"{kind}_models.py", folder, *names]
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        words = process.communicate()[1]
+    if process.returncode:
+        sys.exit(f"{EXPORTERS / kind}_models.py failed\n{words[-4000:]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs exported models against ONNX Runtime.",
+                                     epilog="What follows -- goes to lumenc.")
+    parser.add_argument("kind", choices=["torch", "keras"])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--level", default="v3")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parse(parser)
+    args.level = LEVELS.get(args.level, args.level)
+    args.steps, args.samples, args.static = None, 0, False
+    missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
+    if missing:
+        sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")
+
+    os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
+    with tempfile.TemporaryDirectory(prefix="lumen-exported-") as name:
+        folder = Path(name)
+        export(args.kind, args.names, folder)
+        paths = sorted(folder.glob("*.onnx"))
+        agreed = 0
+        for path in paths:
+            feeds = feeds_of(path.with_suffix(".npz"))
+            model = Model(lambda to, path=path: to.write_bytes(path.read_bytes()),
+                          steps=lambda rng, feeds=feeds: feeds)
+            start = time.monotonic()
+            try:
+                with tempfile.TemporaryDirectory(prefix="lumen-exported-") as scratch:
+                    row = dynamic.compare(path.stem, model, args, Path(scratch))
+            except SystemExit as error:  # a model that does not compile hides no other
+                row = {"result": "FAILED"}
+                print(f"{path.stem}: {error}")
+            agreed += row["result"] == "ok"
+            figures = (f"{row['steps']} runs  max abs err {row['max_abs']:.2e}"
+                       f"  max rel err {row['max_rel']:.2e}" if "steps" in row else "")
+            print(f"{path.stem:<24} {path.stat().st_size / 1e6:7.1f} MB"
+                  f" {time.monotonic() - start:6.1f} s  {figures}  {row['result']}", flush=True)
+    print(f"{agreed} of {len(paths)} models of {args.kind} agree")
+    sys.exit(agreed != len(paths))
+
+
+if __name__ == "__main__":
+    main()

@@ -201,7 +201,8 @@ private:
   /// Set when a node has converted all that is behind it.
   std::optional<SmallVector<Value>> graphOutputs;
   bool hasErrors = false;
-  unsigned numInPlace = 0; ///< bodies converted in place around the present node
+  unsigned numInPlace = 0;   ///< bodies converted in place around the present node
+  unsigned numTried = 0;     ///< bodies converted in place so far
 };
 
 } // namespace
@@ -368,6 +369,9 @@ SmallVector<Value> GraphConverter::convertFrom(Block &block, Block::iterator beg
       convert(op);
     if (graphOutputs)
       return *std::exchange(graphOutputs, std::nullopt);
+    // A branch that does not fit says so early, before others double the work.
+    if (numInPlace > 0 && hasErrors)
+      return {};
   }
   SmallVector<Value> outputs;
   for (Value output : cast<onnx::ReturnOp>(block.getTerminator()).getOutputs())
@@ -396,16 +400,14 @@ FailureOr<SmallVector<Value>> GraphConverter::convertBody(Region &body, ValueRan
 }
 
 FailureOr<SmallVector<Value>> GraphConverter::convertInPlace(onnx::NodeOp op, Region &body) {
-  // Each one inside of another doubles what is converted.
-  constexpr unsigned kMaxNested = 4;
-  if (numInPlace == kMaxNested) {
-    emitError(op.getLoc()) << "is the last of " << kMaxNested + 1
-                           << " with branches of different ranks, one behind another; at most "
-                           << kMaxNested << " are supported";
+  // Branches that both fit double what is behind them.
+  constexpr unsigned kMaxTried = 256;
+  auto areTooMany = [&] { return numTried > kMaxTried; };
+  if (!areTooMany())
+    ++numTried;
+  if (areTooMany())
     return failure();
-  }
   ++numInPlace;
-  auto leave = llvm::make_scope_exit([&] { --numInPlace; });
   SizeFacts outside = facts;
   FailureOr<SmallVector<Value>> outputs = convertWhole(body.front(), body.front().begin());
   if (succeeded(outputs)) {
@@ -414,7 +416,14 @@ FailureOr<SmallVector<Value>> GraphConverter::convertInPlace(onnx::NodeOp op, Re
     outputs = convertWhole(*op->getBlock(), std::next(op->getIterator()));
   }
   facts = std::move(outside);
-  return outputs;
+  --numInPlace;
+  if (!areTooMany())
+    return outputs;
+  // A way that was not tried is none that does not fit: all around it fails.
+  if (numInPlace == 0)
+    emitError(op.getLoc()) << "and others behind it have branches of different ranks; more than "
+                           << kMaxTried << " ways through them are not supported";
+  return failure();
 }
 
 std::string GraphConverter::freshSymbol(StringRef stem) {

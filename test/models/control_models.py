@@ -1,5 +1,7 @@
 """Small models of control flow and of recurrent nets: one for each thing to get right."""
 
+from functools import partial
+
 from onnx import helper
 
 from exporter import BOOL, FLOAT, INT64, Exporter, value
@@ -140,18 +142,22 @@ def scan_feed(rng, length, width):
     return {"x": rng.standard_normal((length, width)), "y": rng.standard_normal((width, length))}
 
 
-def if_squeeze(path):
-    """torch.squeeze of a dimension that may be 1: the branches differ in rank, and the rest
-    of the model fits one of them alone."""
+def if_squeeze(path, count=1):
+    """torch.squeeze of a dimension that may be 1, several times: the branches differ in rank,
+    and the rest of the model fits one of them alone."""
     g = Exporter(45)
     x = g.op("Conv", "x", g.normal("weight", [6, 4, 3], 12 ** -0.5), kernel_shape=[3])
     last = g.op("Gather", g.op("Shape", x), g.constant([-1]), axis=0)
-    then, otherwise = Exporter(outer=g), Exporter(outer=g)
-    then.op("Squeeze", x, then.constant([-1]), name="then_out")
-    otherwise.op("Identity", x, name="else_out")
-    x = g.op("If", g.op("Equal", last, g.constant([1])),
-             then_branch=then.region("then", [], [value("then_out", FLOAT, None)]),
-             else_branch=otherwise.region("else", [], [value("else_out", FLOAT, None)]))
+    for i in range(count):
+        then, otherwise = Exporter(outer=g), Exporter(outer=g)
+        then.op("Squeeze", x, then.constant([-1]), name=f"then_out{i}")
+        otherwise.op("Identity", x, name=f"else_out{i}")
+        x = g.op("If", g.op("Equal", last, g.constant([1])),
+                 then_branch=then.region("then", [], [value(f"then_out{i}", FLOAT, None)]),
+                 else_branch=otherwise.region("else", [], [value(f"else_out{i}", FLOAT, None)]))
+        if i + 1 < count:
+            x = g.op("Gemm", x, g.normal(f"fc{i}", [6, 6], 6 ** -0.5))
+            x = g.op("Unsqueeze", g.op("Tanh", x), g.constant([-1]))
     g.op("Gemm", x, g.normal("fc", [6, 5], 6 ** -0.5), name="y")
     g.save(path, "if-squeeze", [value("x", FLOAT, ["batch", 4, "length"])],
            [value("y", FLOAT, ["batch", 5])])
@@ -171,6 +177,7 @@ CONTROL = {
                     [(1, 5), (1, 9), (1, 7)]),
     "scan": (scan, scan_feed, [(5, 3), (1, 4), (12, 1), (5, 3)], [(1, 20), (1, 9)]),
     "if-squeeze": (if_squeeze, if_squeeze_feed, [(2,), (1,), (5,)], [(1, 9)]),
+    "if-squeeze-often": (partial(if_squeeze, count=12), if_squeeze_feed, [(2,), (5,)], [(1, 9)]),
 }
 # Of outputs that are stacked in a Loop, which may run no trip, the axis of the trips.
 STACKED = {"loop-if": {"sums": 0}}

@@ -204,3 +204,21 @@ def several(folder):
              helper.make_node("Add", ["a", "gone"], ["y"], name="sum")]
     write(folder, model(nodes, [value("x", [1, 3, 16, 16])], [value("y", None)],
                         [weights("w", 8, 3, 3, 3)]))
+
+
+@case
+def many_ways(folder):
+    """Each If doubles the ranks that what is behind it may have."""
+    nodes, before = [], "x"
+    for i in range(9):
+        yes = helper.make_graph([helper.make_node("Unsqueeze", [before, "axes"], [f"yes{i}"])],
+                                "yes", [], [value(f"yes{i}", None)])
+        no = helper.make_graph([helper.make_node("Identity", [before], [f"no{i}"])],
+                               "no", [], [value(f"no{i}", None)])
+        nodes.append(helper.make_node("If", ["c"], [f"x{i}"], name=f"if{i}", then_branch=yes,
+                                      else_branch=no))
+        before = f"x{i}"
+    nodes.append(helper.make_node("ReduceSum", [before], ["y"], keepdims=0, name="sum"))
+    axes = numpy_helper.from_array(np.zeros(1, np.int64), "axes")
+    write(folder, model(nodes, [value("x", [2]), value("c", [], TensorProto.BOOL)],
+                        [value("y", [])], [axes]))

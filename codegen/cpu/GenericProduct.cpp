@@ -23,7 +23,9 @@ namespace {
 class VectorProduct {
 public:
   explicit VectorProduct(CpuKernel &kernel)
-      : kernel(kernel), builder(kernel.builder), loc(kernel.loc) {
+      : kernel(kernel), builder(kernel.builder), loc(kernel.loc),
+        lhsType(elementOf(kernel.root->getOperand(0))),
+        rhsType(elementOf(kernel.root->getOperand(1))) {
     Value result = kernel.root->getResult(0);
     type = registerType(cast<RankedTensorType>(result.getType()).getElementType());
     // Halves are summed in single precision.
@@ -38,8 +40,8 @@ public:
   }
 
   Value multiplyAdd(Value scalar, Value vector, Value sum) {
-    scalar = widen(scalar);
-    vector = widen(vector);
+    scalar = widen(scalar, lhsType);
+    vector = widen(vector, rhsType);
     scalar = vector::BroadcastOp::create(builder, loc, sum.getType(), scalar);
     if (isa<FloatType>(sumType))
       return vector::FMAOp::create(builder, loc, scalar, vector, sum);
@@ -85,18 +87,28 @@ public:
   int64_t lanes;
 
 private:
-  Value widen(Value value) {
-    if (sumType == type)
+  static Type elementOf(Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  }
+
+  /// An element of type `from`, as what is summed.
+  Value widen(Value value, Type from) {
+    if (getElementTypeOrSelf(value.getType()) == sumType)
       return value;
     Type to = sumType;
     if (auto vector = dyn_cast<VectorType>(value.getType()))
       to = VectorType::get(vector.getShape(), sumType);
-    return arith::ExtFOp::create(builder, loc, to, value);
+    if (isa<FloatType>(from))
+      return arith::ExtFOp::create(builder, loc, to, value);
+    if (from.isUnsignedInteger())
+      return arith::ExtUIOp::create(builder, loc, to, value);
+    return arith::ExtSIOp::create(builder, loc, to, value);
   }
 
   CpuKernel &kernel;
   OpBuilder &builder;
   Location loc;
+  Type lhsType, rhsType; ///< as the tensors have them, with signs
   Type type, sumType;
 };
 

@@ -80,6 +80,15 @@ bool isObject(mlir::Type type);
 /// they are of different kinds or elements.
 mlir::Type joinObjects(mlir::Type a, mlir::Type b);
 
+/// The element type of the result of a contraction or convolution; null where its
+/// operands do not go together. Integers of 8 bits, on the right also of 16, are summed
+/// in i32.
+mlir::Type productElementType(mlir::Type lhs, mlir::Type rhs);
+
+/// The shape of a panel of 64 columns in a packed weight of these elements, for the
+/// depth `taps * channels`; see `lumen.contract`. A dynamic size stays one.
+llvm::SmallVector<int64_t> packedPanelShape(mlir::Type element, int64_t taps, int64_t channels);
+
 /// A size as `custom<Size>` of an assembly format: 4, "seq - 1".
 mlir::ParseResult parseSize(mlir::OpAsmParser &parser, mlir::StringAttr &attr);
 void printSize(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::StringAttr attr);

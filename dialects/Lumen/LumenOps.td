@@ -138,6 +138,12 @@ def ContractOp : LumenOp<"contract", "Contraction"> {
     by all batches. With `packed` the rhs is a constant of type
     `[ceil(N/64), K, 64]`: columns in panels of 64, padded with zeros.
 
+    Integers of 8 bits, of either sign, are multiplied and summed in i32, which wraps.
+    The rhs may also be i16, where a zero point was subtracted from it. In a packed rhs
+    of 8 bits four rows lie together, `[ceil(N/64), ceil(K/4), 64, 4]`; in one of 16 the
+    first and the third of four rows, then the second and the fourth,
+    `[ceil(N/64), ceil(K/4), 2, 64, 2]`. Rows behind the last are zero.
+
     Example: `%2 = lumen.contract %a, %b : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>`
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs,
@@ -158,7 +164,8 @@ def ConvOp : LumenOp<"conv", "Convolution"> {
     `packed` the filter is a constant
     `[groups, ceil((O/groups)/64), product(taps) * C/groups, 64]`, columns in
     panels of 64 within their group, padded with zeros; a depthwise filter
-    (`groups` = C = O) is packed as `[product(taps), C]`.
+    (`groups` = C = O) is packed as `[product(taps), C]`. Integers are those of
+    `lumen.contract`, and four channels of a tap lie together where four rows do there.
     `window`, `strides`, `dilations`, `pad_low`, `pad_high` have one entry per
     spatial dimension; `pad_*` may be negative.
 

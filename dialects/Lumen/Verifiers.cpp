@@ -164,6 +164,32 @@ LogicalResult IotaOp::verify() {
 // Contractions and windows
 //===----------------------------------------------------------------------===//
 
+Type lumen::productElementType(Type lhs, Type rhs) {
+  auto isBytes = [](Type type) { return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == 8; };
+  if (isBytes(lhs) && (isBytes(rhs) || rhs.isSignlessInteger(16)))
+    return IntegerType::get(lhs.getContext(), 32);
+  return lhs == rhs ? lhs : Type();
+}
+
+SmallVector<int64_t> lumen::packedPanelShape(Type element, int64_t taps, int64_t channels) {
+  bool isInteger = isa<IntegerType>(element);
+  int64_t rows = channels;
+  if (!ShapedType::isDynamic(rows))
+    rows = taps * (isInteger ? llvm::divideCeil(channels, 4) : channels);
+  if (!isInteger)
+    return {rows, 64};
+  return element.isInteger(16) ? SmallVector<int64_t>{rows, 2, 64, 2}
+                               : SmallVector<int64_t>{rows, 64, 4};
+}
+
+/// Checks the operands and gives the element type of the result.
+static FailureOr<Type> expectProduct(Operation *op) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  if (Type element = productElementType(typeOf(lhs).getElementType(), typeOf(rhs).getElementType()))
+    return element;
+  return expectSameElements(op, lhs, rhs);
+}
+
 /// Columns of a packed operand stand in panels of this many.
 static constexpr int64_t kPanel = 64;
 
@@ -185,7 +211,8 @@ static LogicalResult expectPacked(Operation *op, Value packed, ArrayRef<int64_t>
 
 LogicalResult ContractOp::verify() {
   RankedTensorType lhs = typeOf(getLhs()), rhs = typeOf(getRhs()), to = typeOf(getResult());
-  if (failed(expectSameElements(*this, getLhs(), getRhs())))
+  FailureOr<Type> element = expectProduct(*this);
+  if (failed(element))
     return failure();
   if (lhs.getRank() < 2 || rhs.getRank() < 2)
     return emitOpError("has operands of shapes ")
@@ -197,10 +224,12 @@ LogicalResult ContractOp::verify() {
   SmallVector<int64_t> shape(lhs.getShape().drop_back(2));
   if (getPacked()) {
     int64_t columns = to.getShape().empty() ? 0 : to.getShape().back();
-    if (failed(expectPacked(*this, getRhs(), {panels(columns), depth, kPanel})))
+    SmallVector<int64_t> packed{panels(columns)};
+    packed.append(packedPanelShape(rhs.getElementType(), 1, depth));
+    if (failed(expectPacked(*this, getRhs(), packed)))
       return failure();
     shape.append({rows, columns});
-    return expectResult(*this, shape, lhs.getElementType());
+    return expectResult(*this, shape, *element);
   }
   int64_t rhsRank = rhs.getRank();
   int64_t rhsDepth = rhs.getDimSize(rhsRank - (getTransposeRhs() ? 1 : 2));
@@ -219,7 +248,7 @@ LogicalResult ContractOp::verify() {
              << shapeText(rhs.getShape().drop_back(2)) << ", expected equal ones";
   }
   shape.append({rows, columns});
-  return expectResult(*this, shape, lhs.getElementType());
+  return expectResult(*this, shape, *element);
 }
 
 /// The number of places of a window along a padded dimension.
@@ -260,7 +289,8 @@ struct WindowLists {
 LogicalResult ConvOp::verify() {
   RankedTensorType input = typeOf(getInput()), filter = typeOf(getFilter());
   int64_t rank = input.getRank(), spatial = rank - 2;
-  if (failed(expectSameElements(*this, getInput(), getFilter())))
+  FailureOr<Type> element = expectProduct(*this);
+  if (failed(element))
     return failure();
   if (rank < 3)
     return emitOpError("has an input of shape ")
@@ -285,8 +315,10 @@ LogicalResult ConvOp::verify() {
     taps *= size;
   if (getPacked()) {
     SmallVector<int64_t> packed{taps, channels};
-    if (!isDepthwise())
-      packed = {groups, panels(outputs / groups), taps * depth, kPanel};
+    if (!isDepthwise()) {
+      packed = {groups, panels(outputs / groups)};
+      packed.append(packedPanelShape(filter.getElementType(), taps, depth));
+    }
     if (failed(expectPacked(*this, getFilter(), packed)))
       return failure();
   } else {
@@ -303,7 +335,7 @@ LogicalResult ConvOp::verify() {
   for (int64_t i = 0; i < spatial; ++i)
     shape.push_back(lists.output(i, input.getDimSize(i + 1)));
   shape.push_back(outputs);
-  return expectResult(*this, shape, input.getElementType());
+  return expectResult(*this, shape, *element);
 }
 
 LogicalResult WindowOp::verify() {

@@ -5,39 +5,34 @@
 using namespace mlir;
 using namespace lumen;
 
-/// `[B..., M, K] x [B..., K, N]`, where batch dimensions broadcast. The operands are
-/// the inputs, or those with other strides; a transposed one has its last two dimensions
-/// swapped, which means nothing for a vector.
-static FailureOr<Value> multiply(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
-                                 bool isRhsTransposed) {
-  if (failed(node.expectSameElementType(0, 1)))
-    return failure();
+FailureOr<Value> lumen::emitMatMul(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
+                                   bool isRhsTransposed) {
   Emitter &emit = node.emit;
-  if (node.inputType(0).getRank() == 0 || node.inputType(1).getRank() == 0)
-    return node.error() << "inputs have shapes " << shapeText(node.inputShape(0)) << " and "
-                        << shapeText(node.inputShape(1)) << ", expected at least one dimension";
-  bool isLhsVector = node.inputType(0).getRank() == 1;
-  bool isRhsVector = node.inputType(1).getRank() == 1;
+  Sizes lhsGiven = Emitter::shapeOf(lhs), rhsGiven = Emitter::shapeOf(rhs);
+  if (lhsGiven.empty() || rhsGiven.empty())
+    return node.error() << "inputs have shapes " << shapeText(lhsGiven) << " and "
+                        << shapeText(rhsGiven) << ", expected at least one dimension";
+  bool isLhsVector = lhsGiven.size() == 1, isRhsVector = rhsGiven.size() == 1;
   isLhsTransposed &= !isLhsVector;
   isRhsTransposed &= !isRhsVector;
   if (isLhsVector)
-    lhs = emit.reshape(lhs, {SymExpr(1), node.inputShape(0)[0]});
+    lhs = emit.reshape(lhs, {SymExpr(1), lhsGiven[0]});
   if (isRhsVector)
-    rhs = emit.reshape(rhs, {node.inputShape(1)[0], SymExpr(1)});
+    rhs = emit.reshape(rhs, {rhsGiven[0], SymExpr(1)});
   Sizes lhsShape = Emitter::shapeOf(lhs), rhsShape = Emitter::shapeOf(rhs);
   Node::Shape lhsMatrix = Node::Shape(lhsShape).take_back(2);
   Node::Shape rhsMatrix = Node::Shape(rhsShape).take_back(2);
   SymExpr rows = lhsMatrix[isLhsTransposed], depth = lhsMatrix[!isLhsTransposed];
   SymExpr otherDepth = rhsMatrix[isRhsTransposed], columns = rhsMatrix[!isRhsTransposed];
   if (!node.ensureEqual(depth, otherDepth, "inner dimensions"))
-    return node.error() << "inputs of shapes " << shapeText(node.inputShape(0)) << " and "
-                        << shapeText(node.inputShape(1)) << " have inner dimensions " << depth.str()
+    return node.error() << "inputs of shapes " << shapeText(lhsGiven) << " and "
+                        << shapeText(rhsGiven) << " have inner dimensions " << depth.str()
                         << " and " << otherDepth.str() << ", expected equal ones";
   std::optional<Sizes> batch =
       node.broadcast(Node::Shape(lhsShape).drop_back(2), Node::Shape(rhsShape).drop_back(2));
   if (!batch)
-    return node.error() << "inputs of shapes " << shapeText(node.inputShape(0)) << " and "
-                        << shapeText(node.inputShape(1))
+    return node.error() << "inputs of shapes " << shapeText(lhsGiven) << " and "
+                        << shapeText(rhsGiven)
                         << " have batch dimensions that cannot be broadcast together";
   auto withBatch = [&](const SymExpr &a, const SymExpr &b) {
     Sizes shape(*batch);
@@ -66,13 +61,23 @@ static FailureOr<Value> multiply(Node &node, Value lhs, Value rhs, bool isLhsTra
   // A matrix is shared by all batches.
   if (rhsShape.size() > 2)
     rhs = emit.broadcastTo(rhs, withBatch(rhsRows, rhsColumns));
-  Value result = emit.create<ContractOp>(emit.typed(shape, node.inputType(0).getElementType()), lhs,
-                                         rhs, isLhsTransposed, isRhsTransposed, /*packed=*/false);
+  Type element = productElementType(Emitter::typeOf(lhs).getElementType(),
+                                    Emitter::typeOf(rhs).getElementType());
+  Value result = emit.create<ContractOp>(emit.typed(shape, element), lhs, rhs, isLhsTransposed,
+                                         isRhsTransposed, /*packed=*/false);
   if (isRhsVector)
     shape.pop_back();
   if (isLhsVector)
     shape.erase(isRhsVector ? shape.end() - 1 : shape.end() - 2);
   return emit.reshape(result, shape);
+}
+
+/// A matrix product of inputs 0 and 1, or of those with other strides.
+static FailureOr<Value> multiply(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
+                                 bool isRhsTransposed) {
+  if (failed(node.expectSameElementType(0, 1)))
+    return failure();
+  return emitMatMul(node, lhs, rhs, isLhsTransposed, isRhsTransposed);
 }
 
 static LogicalResult matMul(Node &node) {

@@ -29,6 +29,7 @@ static SmallVector<ArrayRef<OperatorRow>> allRows() {
       convolutionRows(),   einsumRows(),      elementwiseRows(),
       indexingRows(),      loopRows(),        movementRows(),
       normalizationRows(), poolingRows(),     recurrenceRows(),
+      quantizationRows(),  quantizedOperatorRows(), quantizedProductRows(),
       reductionRows(),     resizeRows(),      rotaryRows(),
       samplingRows(),      selectionRows(),   shapingRows(),
       signalRows(),        stringRows(),      trainingRows(),

@@ -174,6 +174,11 @@ public:
     return mlir::emitError(op.getLoc());
   }
 
+  /// The results of an operator of the default domain that has the node's attributes and
+  /// these inputs, none of them absent.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  convertAs(llvm::StringRef name, llvm::ArrayRef<mlir::Value> others, int64_t version = 28);
+
   /// Takes mistakes back that were made on trial.
   void forgive() { failed = false; }
 
@@ -252,6 +257,9 @@ llvm::ArrayRef<OperatorRow> branchRows();
 llvm::ArrayRef<OperatorRow> loopRows();
 llvm::ArrayRef<OperatorRow> einsumRows();
 llvm::ArrayRef<OperatorRow> indexingRows();
+llvm::ArrayRef<OperatorRow> quantizationRows();
+llvm::ArrayRef<OperatorRow> quantizedOperatorRows();
+llvm::ArrayRef<OperatorRow> quantizedProductRows();
 llvm::ArrayRef<OperatorRow> recurrenceRows();
 llvm::ArrayRef<OperatorRow> resizeRows();
 llvm::ArrayRef<OperatorRow> samplingRows();
@@ -265,6 +273,22 @@ llvm::ArrayRef<OperatorRow> trainingRows();
 /// what the inputs are: tensors of numbers alone, or other `values` too.
 const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, int64_t opset,
                                 bool values = false);
+
+/// `[B..., M, K] x [B..., K, N]`, where batch dimensions broadcast and a vector is a row
+/// or a column; a transposed operand has its last two dimensions swapped, which means
+/// nothing for a vector. The element types go together.
+mlir::FailureOr<mlir::Value> emitMatMul(Node &node, mlir::Value lhs, mlir::Value rhs,
+                                        bool isLhsTransposed = false,
+                                        bool isRhsTransposed = false);
+
+/// An image `[N, C, spatial...]` with channels last.
+mlir::FailureOr<mlir::Value> withChannelsLast(Node &node, mlir::Value image);
+
+/// The convolution of an input with channels last with a weight `[O, C/groups, taps...]`,
+/// by the node's attributes. The element types go together. `padding`, a 0-D value,
+/// surrounds the input; null: zeros.
+mlir::FailureOr<mlir::Value> emitConvolution(Node &node, mlir::Value input, mlir::Value weight,
+                                             mlir::Value padding = {});
 
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);

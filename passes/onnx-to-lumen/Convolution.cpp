@@ -41,10 +41,10 @@ static LogicalResult yieldChannelsFirst(Node &node, FailureOr<Value> result) {
 }
 
 /// The weight's shape, which decides the structure of the loops.
-static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node) {
-  std::optional<SmallVector<int64_t>> shape = asConstants(node.inputShape(1));
+static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node, Value weight) {
+  std::optional<SmallVector<int64_t>> shape = asConstants(Emitter::shapeOf(weight));
   if (!shape)
-    return node.error() << "weight has shape " << shapeText(node.inputShape(1))
+    return node.error() << "weight has shape " << shapeText(Emitter::shapeOf(weight))
                         << ", expected fixed sizes";
   return *shape;
 }
@@ -132,21 +132,27 @@ static FailureOr<Value> convolvePatches(Node &node, Value x) {
   return withBias(node, result, shape.back());
 }
 
-/// The channels-last result of a channels-last input [N, spatial..., C], weight
-/// [O, C/groups, taps...] and bias [O].
-static FailureOr<Value> convolve(Node &node, Value x) {
+/// Surrounds a channels-last tensor with a value, and takes the pads off the axes.
+static Value padWith(Emitter &emit, Value x, MutableArrayRef<WindowAxis> axes, Value padding) {
+  Sizes low(1, SymExpr(0)), high(1, SymExpr(0));
+  for (WindowAxis &axis : axes) {
+    low.push_back(std::exchange(axis.padLow, 0));
+    high.push_back(std::exchange(axis.padHigh, 0));
+  }
+  low.push_back(0);
+  high.push_back(0);
+  return emit.pad(PadKind::Constant, x, padding, low, high);
+}
+
+FailureOr<Value> lumen::emitConvolution(Node &node, Value x, Value filter, Value padding) {
   Sizes input = Emitter::shapeOf(x);
   int64_t rank = input.size();
-  if (node.inputRank(1) == rank && !asConstants(node.inputShape(1)))
-    return convolvePatches(node, x);
-  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
+  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node, filter);
   if (failed(weightShape))
     return failure();
   ArrayRef<int64_t> weight = *weightShape;
   if (int64_t(weight.size()) != rank)
     return node.error() << "weight has " << weight.size() << " dimensions, expected " << rank;
-  if (failed(node.expectSameElementType(0, 1)))
-    return failure();
   int64_t groups = node.integer("group", 1), outputs = weight[0];
   // What the run gives has to agree with the weight.
   int64_t channels = input.back().asConstant().value_or(weight[1] * groups);
@@ -173,32 +179,51 @@ static FailureOr<Value> convolve(Node &node, Value x) {
   shape.push_back(outputs);
   if (failed(node.checkSize(shape)))
     return failure();
-  x = padDynamic(emit, emit.cast(x, input), *axes, 0);
+  x = emit.cast(x, input);
+  x = padding ? padWith(emit, x, *axes, padding) : padDynamic(emit, x, *axes, 0);
   // [O, C/groups, taps...] -> [taps..., C/groups, O]
   SmallVector<int64_t> filterPerm = llvm::to_vector(llvm::seq<int64_t>(2, rank));
   filterPerm.append({1, 0});
   Builder &b = emit.builder;
   auto array = [&](auto field) { return b.getDenseI64ArrayAttr(fields(*axes, field)); };
-  Value result = emit.create<ConvOp>(
-      emit.typed(shape, node.inputType(0).getElementType()), x,
-      emit.transpose(node.input(1), filterPerm), array(&WindowAxis::window),
+  filter = emit.transpose(filter, filterPerm);
+  Type element = productElementType(Emitter::typeOf(x).getElementType(),
+                                    Emitter::typeOf(filter).getElementType());
+  return emit.create<ConvOp>(
+      emit.typed(shape, element), x, filter, array(&WindowAxis::window),
       array(&WindowAxis::stride), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
-  return withBias(node, result, outputs);
 }
 
-static LogicalResult expectSpatial(Node &node) {
-  if (node.inputRank(0) >= 3)
+/// The channels-last result of a channels-last input [N, spatial..., C], weight
+/// [O, C/groups, taps...] and bias [O].
+static FailureOr<Value> convolve(Node &node, Value x) {
+  if (failed(node.expectSameElementType(0, 1)))
+    return failure();
+  if (node.inputRank(1) == Emitter::typeOf(x).getRank() && !asConstants(node.inputShape(1)))
+    return convolvePatches(node, x);
+  FailureOr<Value> result = emitConvolution(node, x, node.input(1));
+  return failed(result) ? result : withBias(node, *result, Emitter::shapeOf(*result).back());
+}
+
+static LogicalResult expectSpatial(Node &node, Value image) {
+  Sizes shape = Emitter::shapeOf(image);
+  if (shape.size() >= 3)
     return success();
-  return node.error() << "input has shape " << shapeText(node.inputShape(0))
+  return node.error() << "input has shape " << shapeText(shape)
                       << ", expected at least three dimensions";
+}
+
+FailureOr<Value> lumen::withChannelsLast(Node &node, Value image) {
+  if (failed(expectSpatial(node, image)))
+    return failure();
+  return node.emit.transpose(image, channelsLastPerm(Emitter::typeOf(image).getRank()));
 }
 
 /// Input [N, C, spatial...].
 static FailureOr<Value> convolveChannelsFirst(Node &node) {
-  if (failed(expectSpatial(node)))
-    return failure();
-  return convolve(node, node.emit.transpose(node.input(0), channelsLastPerm(node.inputRank(0))));
+  FailureOr<Value> x = withChannelsLast(node, node.input(0));
+  return failed(x) ? x : convolve(node, *x);
 }
 
 static LogicalResult conv(Node &node) {
@@ -230,7 +255,7 @@ static LogicalResult fusedConv(Node &node) {
 /// The same with channels last in the input and the result.
 static LogicalResult nhwcConv(Node &node) {
   FailureOr<Value> result = failure();
-  if (succeeded(expectSpatial(node)))
+  if (succeeded(expectSpatial(node, node.input(0))))
     result = convolve(node, node.input(0));
   return failed(result) ? failure() : node.yield(*result);
 }
@@ -354,7 +379,7 @@ static LogicalResult convTranspose(Node &node) {
     return node.error() << "input and weight have shapes " << shapeText(input) << " and "
                         << shapeText(node.inputShape(1))
                         << ", expected the same number of dimensions, at least three";
-  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node);
+  FailureOr<SmallVector<int64_t>> weightShape = readWeightShape(node, node.input(1));
   if (failed(weightShape) || failed(node.expectSameElementType(0, 1)))
     return failure();
   ArrayRef<int64_t> weight = *weightShape;
@@ -411,7 +436,7 @@ static LogicalResult causalConv(Node &node) {
     return node.error() << "attribute 'activation' is '" << activation
                         << "', expected none, silu or swish";
   Sizes input = node.inputShape(0);
-  FailureOr<SmallVector<int64_t>> weight = readWeightShape(node);
+  FailureOr<SmallVector<int64_t>> weight = readWeightShape(node, node.input(1));
   if (failed(weight) || failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
     return failure();
   if (input.size() != 3 || weight->size() != 3 || (*weight)[1] != 1 || (*weight)[2] < 1)

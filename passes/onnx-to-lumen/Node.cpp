@@ -4,6 +4,8 @@
 
 #include "dialects/Lumen/SizesData.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace lumen;
 
@@ -211,6 +213,17 @@ FailureOr<Sizes> Node::sizeOperand(unsigned index, StringRef what) {
 //===----------------------------------------------------------------------===//
 // Axes and shapes
 //===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>> Node::convertAs(StringRef name, ArrayRef<Value> others,
+                                             int64_t version) {
+  const OperatorRow *row = findOperator("", name, version);
+  assert(row && "not an operator");
+  llvm::SaveAndRestore ownInputs(inputs, others);
+  llvm::SaveAndRestore ownVersion(opset, version);
+  if (mlir::failed(row->convert(*this)))
+    return failure();
+  return std::move(results);
+}
 
 FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)

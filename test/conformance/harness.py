@@ -75,8 +75,8 @@ def reference(model, inputs, names):
     return dict(zip(names, (np.asarray(array) for array in session.run(list(names), feed))))
 
 
-def mismatch(actual, expected, rtol=RTOL, atol=ATOL):
-    """Where two arrays differ, in words, or None."""
+def mismatch(actual, expected, rtol=RTOL, atol=ATOL, within=0):
+    """Where two arrays differ, in words, or None; integers may differ by `within`."""
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         return (f"is {actual.dtype}{list(actual.shape)},"
                 f" expected {expected.dtype}{list(expected.shape)}")
@@ -85,6 +85,8 @@ def mismatch(actual, expected, rtol=RTOL, atol=ATOL):
         largest = float(np.max(finite, initial=0))
         agree = np.isclose(actual.astype(np.float64), expected.astype(np.float64), rtol=rtol,
                            atol=atol * largest, equal_nan=True)
+    elif within:
+        agree = np.abs(actual.astype(np.int64) - expected.astype(np.int64)) <= within
     else:
         agree = actual == expected
     if np.all(agree):
@@ -124,8 +126,11 @@ def call(command, **options):
     return result
 
 
-def differences(model, inputs, expected, folder, runs):
-    """Compiles and runs a model: output name to where it differs. Raises Broken."""
+def differences(model, inputs, expected, folder, runs, within=None):
+    """Compiles and runs a model: output name to where it differs. Raises Broken.
+
+    `within`: by how much the integers of an output may differ, by its name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path, artifact = folder / "model.onnx", folder / "model.so"
     onnx.save(model, path)
@@ -140,7 +145,8 @@ def differences(model, inputs, expected, folder, runs):
         call(["lumen-run", artifact, *arguments, "--threads", threads, "--save-outputs", outputs],
              env=dict(os.environ, LUMEN_CPU_LEVEL=level))
         for name, array in expected.items():
-            words = mismatch(np.load(output_file(outputs, name)), array)
+            words = mismatch(np.load(output_file(outputs, name)), array,
+                             within=(within or {}).get(name, 0))
             if words:
                 found.setdefault(name, f"at {level} on {threads} threads: {words}")
     return found

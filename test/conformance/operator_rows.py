@@ -1,9 +1,9 @@
-"""The rows of operators.py: (operator, operands, attributes, opset, outputs).
+"""The rows of operators.py: (operator, operands, attributes, opset, outputs, within).
 
 operators.py says how operands are written. An operator of another domain is written as
 `lumenc --operators` lists it, domain::name; the opset is that of the default domain.
-`outputs` is how many are asked for, or which. Rows that differ only in a value are made
-by loops; everything else stands as it is.
+`outputs` is how many are asked for, or which; integers may differ by `within`. Rows that
+differ only in a value are made by loops; everything else stands as it is.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from onnx import numpy_helper
 ROWS = []
 
 
-def row(op, operands, opset=18, outputs=1, **attributes):
-    ROWS.append((op, operands, attributes, opset, outputs))
+def row(op, operands, opset=18, outputs=1, within=0, **attributes):
+    ROWS.append((op, operands, attributes, opset, outputs, within))
 
 
 # ---- Elementwise -----------------------------------------------------------

@@ -30,6 +30,7 @@ import attention_rows  # noqa: F401 (adds its rows)
 import contrib_rows
 import control_rows  # noqa: F401
 import loop_rows  # noqa: F401
+import quantization_rows  # noqa: F401
 import runtime_rows  # noqa: F401
 import signal_rows  # noqa: F401
 import training_rows  # noqa: F401
@@ -94,7 +95,7 @@ class Case:
     """One row: a node with inputs, constants and expected outputs of its own names."""
 
     def __init__(self, index, row):
-        self.op, words, self.attributes, self.opset, wanted = row
+        self.op, words, self.attributes, self.opset, wanted, self.within = row
         attributes = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in self.attributes.items())
         self.name = f"{self.op}({words}){{{attributes}}} opset {self.opset}"
         if not isinstance(wanted, int):
@@ -137,7 +138,8 @@ FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND":
          "DeformConv": (1,), "MaxUnpool": (2,),
          "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5),
          "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Squeeze": (1,), "Unsqueeze": (1,),
-         "Resize": (1, 2, 3), "Upsample": (1,), **dict.fromkeys(REDUCTIONS, (1,))}
+         "Resize": (1, 2, 3), "Upsample": (1,), "ConvInteger": (1,), "QLinearConv": (3,),
+         **dict.fromkeys(REDUCTIONS, (1,))}
 
 
 # The same of a single dimension of an input.
@@ -178,7 +180,8 @@ def failures_of(cases, runs, output, dynamic=False):
     model, inputs, expected = merged(cases, dynamic)
     with tempfile.TemporaryDirectory(prefix="lumen-operators-") as folder:
         try:
-            found = differences(model, inputs, expected, Path(folder), runs)
+            within = {name: case.within for case in cases for name in case.expected}
+            found = differences(model, inputs, expected, Path(folder), runs, within)
         except Broken as error:
             if len(cases) == 1:
                 output.mkdir(parents=True, exist_ok=True)

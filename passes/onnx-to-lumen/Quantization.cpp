@@ -1,0 +1,219 @@
+//===- Quantization.cpp - to small integers and back ----------------------===//
+
+#include "passes/onnx-to-lumen/Quantization.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using UK = UnaryKind;
+using BK = BinaryKind;
+
+Value lumen::scalarParameter(Emitter &emit, Value parameter) {
+  if (!isOne(product(Emitter::shapeOf(parameter))))
+    return {};
+  return emit.reshape(parameter, {});
+}
+
+bool lumen::isZeroPoint(Value zero) {
+  std::optional<ConstantData> data = ConstantData::get(zero);
+  return !zero || (data && data->isAll(0));
+}
+
+/// Repeats each entry along an axis for the elements of its block.
+static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what,
+                                     Node::Shape shape, const QuantizationGrain &grain) {
+  Emitter &emit = node.emit;
+  Sizes given = Emitter::shapeOf(parameter), blocks(shape);
+  SymExpr size = shape[grain.axis];
+  blocks[grain.axis] = SymExpr::ceilDiv(size, grain.block);
+  if (!node.ensureEqual(given, blocks, "blocks of a scale"))
+    return node.error() << what << " has shape " << shapeText(given) << ", expected "
+                        << shapeText(blocks) << " for blocks of " << grain.block;
+  parameter = emit.cast(parameter, blocks);
+  Sizes apart(blocks), together(blocks);
+  apart.insert(apart.begin() + grain.axis + 1, SymExpr(grain.block));
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < int64_t(shape.size()); ++i)
+    dims.push_back(i + (i > grain.axis));
+  together[grain.axis] = blocks[grain.axis] * grain.block;
+  Value repeated = emit.reshape(emit.broadcast(parameter, apart, dims), together);
+  return emit.sliceAxis(repeated, grain.axis, 0, size);
+}
+
+FailureOr<Value> lumen::spreadParameter(Node &node, Value parameter, StringRef what,
+                                        Node::Shape shape, const QuantizationGrain &grain) {
+  Emitter &emit = node.emit;
+  if (grain.block > 0)
+    return spreadBlocks(node, parameter, what, shape, grain);
+  if (Value scalar = scalarParameter(emit, parameter))
+    return emit.splat(scalar, shape);
+  Sizes given = Emitter::shapeOf(parameter);
+  if (given.size() != 1 || grain.axis >= int64_t(shape.size()) ||
+      !node.ensureEqual(given[0], shape[grain.axis], "entries of a scale"))
+    return node.error() << what << " has shape " << shapeText(given)
+                        << ", expected a scalar or one entry for each of "
+                        << (grain.axis < int64_t(shape.size()) ? shape[grain.axis].str() : "1")
+                        << " along axis " << grain.axis;
+  return emit.broadcastAlong(parameter, shape, grain.axis);
+}
+
+FailureOr<Value> lumen::dequantize(Node &node, Value x, const Quantization &how) {
+  Emitter &emit = node.emit;
+  Type real = emit.builder.getF32Type();
+  Sizes shape = Emitter::shapeOf(x);
+  // Folding a constant would hide the integers from fuse-quantization.
+  auto convert = [&](Value value, Type to) -> Value {
+    if (value.getDefiningOp<ConstantOp>())
+      return ConvertOp::create(emit.builder, emit.loc, Emitter::typeOf(value).clone(to), value);
+    return emit.convert(value, to);
+  };
+  // Differences of up to 16 bits are exact in f32.
+  bool isWide = Emitter::typeOf(x).getElementType().isInteger(32);
+  if (!isWide)
+    x = convert(x, real);
+  if (!isZeroPoint(how.zero)) {
+    Type type = Emitter::typeOf(x).getElementType();
+    FailureOr<Value> zero = spreadParameter(node, emit.convert(how.zero, type), "zero point",
+                                            shape, how.grain);
+    if (failed(zero))
+      return failure();
+    x = emit.binary(BK::Sub, x, *zero);
+  }
+  if (isWide)
+    x = convert(x, real);
+  FailureOr<Value> scale =
+      spreadParameter(node, emit.convert(how.scale, real), "scale", shape, how.grain);
+  if (failed(scale))
+    return failure();
+  return emit.binary(BK::Mul, x, *scale);
+}
+
+FailureOr<Value> lumen::quantize(Node &node, Value x, const Quantization &how, Type to,
+                                 bool saturates) {
+  Emitter &emit = node.emit;
+  Sizes shape = Emitter::shapeOf(x);
+  Type real = emit.builder.getF32Type();
+  if (how.scale) {
+    FailureOr<Value> scale =
+        spreadParameter(node, emit.convert(how.scale, real), "scale", shape, how.grain);
+    if (failed(scale))
+      return failure();
+    x = emit.binary(BK::Div, x, *scale);
+  }
+  if (isa<IntegerType>(to))
+    x = emit.unary(UK::RoundEven, x);
+  if (!isZeroPoint(how.zero)) {
+    FailureOr<Value> zero = spreadParameter(node, emit.convert(how.zero, real), "zero point",
+                                            shape, how.grain);
+    if (failed(zero))
+      return failure();
+    x = emit.binary(BK::Add, x, *zero);
+  }
+  // Conversion to integers saturates by itself.
+  (void)saturates;
+  return emit.convert(x, to);
+}
+
+/// Axis and block size, as QuantizeLinear and DequantizeLinear have them.
+static FailureOr<QuantizationGrain> readGrain(Node &node) {
+  int64_t rank = node.inputRank(0);
+  QuantizationGrain grain{node.integer("axis", 1), node.integer("block_size", 0)};
+  if (grain.block < 0)
+    return node.error() << "attribute 'block_size' is " << grain.block << ", expected at least 0";
+  // The default may lie outside a tensor of which the scale is one for all.
+  if (rank < 2 && grain.axis == 1 && !grain.block)
+    grain.axis = 0;
+  else if (FailureOr<int64_t> axis = node.normalizeAxis(grain.axis, rank); succeeded(axis))
+    grain.axis = *axis;
+  else
+    return failure();
+  return grain;
+}
+
+/// Integers that stand for numbers.
+static bool isQuantizedType(Type type) {
+  return isa<IntegerType>(type) && llvm::is_contained({8, 16}, type.getIntOrFloatBitWidth());
+}
+
+static LogicalResult quantizeLinear(Node &node) {
+  FailureOr<QuantizationGrain> grain = readGrain(node);
+  if (failed(grain))
+    return failure();
+  Value zero = node.input(2);
+  Type byDefault = IntegerType::get(node.getContext(), 8, IntegerType::Unsigned);
+  Type to = zero ? node.inputType(2).getElementType() : byDefault;
+  if (node.integer("output_dtype", 0) != 0) {
+    FailureOr<Type> wanted = readElementType(node, "output_dtype", 0);
+    if (failed(wanted))
+      return failure();
+    if (zero && *wanted != to)
+      return node.error() << "attribute 'output_dtype' is " << typeText(*wanted)
+                          << ", but the zero point has element type " << typeText(to);
+    to = *wanted;
+  }
+  if (!isQuantizedType(to))
+    return node.error() << "result has element type " << typeText(to)
+                        << ", which is not supported";
+  bool saturates = node.integer("saturate", 1) != 0;
+  Emitter &emit = node.emit;
+  // Division in single precision is at least as exact as any other that may be asked for.
+  node.ignore("precision");
+  Value x = emit.convert(node.input(0), emit.builder.getF32Type());
+  FailureOr<Value> result = quantize(node, x, {node.input(1), zero, *grain}, to, saturates);
+  return failed(result) ? failure() : node.yield(*result);
+}
+
+static LogicalResult dequantizeLinear(Node &node) {
+  FailureOr<QuantizationGrain> grain = readGrain(node);
+  if (failed(grain) || failed(node.expectReal(1)))
+    return failure();
+  Type from = node.inputType(0).getElementType(), to = node.inputType(1).getElementType();
+  if (!isQuantizedType(from) && !from.isSignlessInteger(32))
+    return node.error() << "input has element type " << from << ", which is not supported";
+  if (node.input(2) && failed(node.expectSameElementType(0, 2)))
+    return failure();
+  if (node.integer("output_dtype", 0) != 0) {
+    FailureOr<Type> wanted = readElementType(node, "output_dtype", 0);
+    if (failed(wanted))
+      return failure();
+    to = *wanted;
+  }
+  FailureOr<Value> result =
+      dequantize(node, node.input(0), {node.input(1), node.input(2), *grain});
+  return failed(result) ? failure() : node.yield(node.emit.convert(*result, to));
+}
+
+/// Scale and zero point such that a tensor's numbers, and 0, fill the range of ui8.
+static LogicalResult dynamicQuantizeLinear(Node &node) {
+  if (failed(node.expectReal()))
+    return failure();
+  Emitter &emit = node.emit;
+  Value x = node.input(0);
+  Type real = node.inputType(0).getElementType();
+  Type byte = IntegerType::get(node.getContext(), 8, IntegerType::Unsigned);
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, node.inputRank(0)));
+  auto bound = [&](ReduceKind reduction, BinaryKind kind) {
+    Value extreme = axes.empty() ? x : emit.reduce(reduction, x, axes, /*keepDims=*/false);
+    return emit.binary(kind, extreme, 0.0);
+  };
+  Value low = bound(ReduceKind::Min, BK::Min), high = bound(ReduceKind::Max, BK::Max);
+  Value scale = emit.binary(BK::Div, emit.binary(BK::Sub, high, low), 255.0);
+  Value isFlat = emit.compare(CompareKind::Eq, low, high);
+  scale = emit.select(isFlat, emit.scalar(1, real), scale);
+  FailureOr<Value> zero = quantize(node, emit.unary(UK::Neg, low), {scale, {}, {}}, byte);
+  FailureOr<Value> result = quantize(node, x, {scale, *zero, {}}, byte);
+  return node.yield({*result, scale, *zero});
+}
+
+static constexpr StringLiteral kFrom = "from integers of 8 and 16 bits, and i32";
+static constexpr StringLiteral kTo = "to integers of 8 and 16 bits";
+
+static const OperatorRow rows[] = {
+    {"DequantizeLinear", 2, 3, dequantizeLinear, kFrom, 10},
+    OperatorRow{"DequantizeLinear", 2, 3, dequantizeLinear, kFrom}.ofMicrosoft(),
+    {"DynamicQuantizeLinear", 1, 1, dynamicQuantizeLinear, "", 11},
+    {"QuantizeLinear", 2, 3, quantizeLinear, kTo, 10},
+    OperatorRow{"QuantizeLinear", 2, 3, quantizeLinear, kTo}.ofMicrosoft(),
+};
+
+ArrayRef<OperatorRow> lumen::quantizationRows() { return rows; }

@@ -1,0 +1,305 @@
+//===- QuantizedProducts.cpp - matrix products and convolutions of integers ==//
+//
+// Products are of the integers themselves, summed in i32. Zero points on the right are
+// subtracted from the elements, which constants do once. One on the left,
+// `sum (a - z) b = sum ab - z sum b`, takes the sums of the columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/onnx-to-lumen/Quantization.h"
+
+using namespace mlir;
+using namespace lumen;
+
+using BK = BinaryKind;
+
+static constexpr StringLiteral kBytes = "of integers of 8 bits";
+
+/// The inputs that say what a quantised tensor is; -1 where the operator has none.
+struct Operand {
+  int data, scale, zero;
+};
+
+static LogicalResult expectBytes(Node &node, int index) {
+  Type type = node.inputType(index).getElementType();
+  if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == 8)
+    return success();
+  return node.error() << "input " << index << " has element type " << type
+                      << ", expected i8 or ui8";
+}
+
+static LogicalResult expectBytes(Node &node, const Operand &operand) {
+  if (failed(expectBytes(node, operand.data)))
+    return failure();
+  if (!node.input(operand.zero))
+    return success();
+  return node.expectSameElementType(operand.data, operand.zero);
+}
+
+/// `value` as i32, or as i16.
+static Value widened(Emitter &emit, Value value, unsigned width) {
+  return emit.convert(value, emit.builder.getIntegerType(width));
+}
+
+/// Subtracts a zero point from a tensor of bytes, if it has one.
+static FailureOr<Value> centred(Node &node, Value data, Value zero, int64_t axis) {
+  if (isZeroPoint(zero))
+    return data;
+  Emitter &emit = node.emit;
+  FailureOr<Value> spread = spreadParameter(node, widened(emit, zero, 16), "zero point",
+                                            Emitter::shapeOf(data), {axis});
+  if (failed(spread))
+    return failure();
+  return emit.binary(BK::Sub, widened(emit, data, 16), *spread);
+}
+
+/// Per-row parameters as a column, which broadcasts against a product.
+static Value asColumn(Emitter &emit, Value parameter) {
+  Sizes shape = Emitter::shapeOf(parameter);
+  if (shape.size() != 1)
+    return parameter;
+  shape.push_back(1);
+  return emit.reshape(parameter, shape);
+}
+
+/// The product of two quantised tensors in i32.
+static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value rhs,
+                                    Value rhsZero) {
+  Emitter &emit = node.emit;
+  int64_t rhsRank = Emitter::typeOf(rhs).getRank();
+  FailureOr<Value> right = centred(node, rhs, rhsZero, std::max<int64_t>(rhsRank - 1, 0));
+  if (failed(right))
+    return failure();
+  FailureOr<Value> product = emitMatMul(node, lhs, *right);
+  if (failed(product) || isZeroPoint(lhsZero))
+    return product;
+  Sizes shape = Emitter::shapeOf(*product);
+  Value zero = widened(emit, lhsZero, 32);
+  Value scalar = scalarParameter(emit, zero);
+  zero = scalar ? scalar : asColumn(emit, zero);
+  if (!node.ensureBroadcastTo(Emitter::shapeOf(zero), shape))
+    return node.error() << "zero point has shape " << shapeText(Emitter::shapeOf(lhsZero))
+                        << ", expected a scalar or one entry per row";
+  Value sums = emit.reduce(ReduceKind::Sum, widened(emit, *right, 32),
+                           {std::max<int64_t>(rhsRank - 2, 0)}, /*keepDims=*/rhsRank > 1);
+  if (scalar)
+    sums = emit.binary(BK::Mul, sums, emit.splat(scalar, Emitter::shapeOf(sums)));
+  sums = emit.broadcastTo(sums, shape);
+  if (!scalar)
+    sums = emit.binary(BK::Mul, sums, emit.broadcastTo(zero, shape));
+  return emit.binary(BK::Sub, *product, sums);
+}
+
+/// The channels-last convolution of a quantised input with a quantised weight in i32.
+static FailureOr<Value> emitQuantizedConvolution(Node &node, const Operand &input,
+                                                 const Operand &weight) {
+  Emitter &emit = node.emit;
+  if (failed(expectBytes(node, input)) || failed(expectBytes(node, weight)))
+    return failure();
+  Value inputZero = node.input(input.zero), padding;
+  if (!isZeroPoint(inputZero)) {
+    padding = scalarParameter(emit, inputZero);
+    if (!padding)
+      return node.error() << "zero point of the input has shape "
+                          << shapeText(Emitter::shapeOf(inputZero)) << ", expected a scalar";
+  }
+  FailureOr<Value> filter = centred(node, node.input(weight.data), node.input(weight.zero), 0);
+  if (failed(filter))
+    return failure();
+  FailureOr<Value> image = withChannelsLast(node, node.input(input.data));
+  FailureOr<Value> result =
+      failed(image) ? image : emitConvolution(node, *image, *filter, padding);
+  if (failed(result) || !padding)
+    return result;
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(1, Emitter::typeOf(*filter).getRank()));
+  Value sums =
+      emit.reduce(ReduceKind::Sum, widened(emit, *filter, 32), axes, /*keepDims=*/false);
+  sums = emit.binary(BK::Mul, sums,
+                     emit.splat(widened(emit, padding, 32), Emitter::shapeOf(sums)));
+  Sizes shape = Emitter::shapeOf(*result);
+  return emit.binary(BK::Sub, *result, emit.broadcastAlong(sums, shape, shape.size() - 1));
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of the sums
+//===----------------------------------------------------------------------===//
+
+/// The scale of sums: the product of the operands' scales. Both are one for the tensor,
+/// or of one entry per row or column.
+static FailureOr<Value> productScale(Node &node, Value lhs, Value rhs) {
+  Emitter &emit = node.emit;
+  Type real = emit.builder.getF32Type();
+  auto simple = [&](Value scale) {
+    scale = emit.convert(scale, real);
+    Value scalar = scalarParameter(emit, scale);
+    return scalar ? scalar : scale;
+  };
+  lhs = asColumn(emit, simple(lhs));
+  rhs = simple(rhs);
+  std::optional<Sizes> shape = node.broadcast(Emitter::shapeOf(lhs), Emitter::shapeOf(rhs));
+  if (!shape)
+    return node.error() << "scales of shapes " << shapeText(Emitter::shapeOf(lhs)) << " and "
+                        << shapeText(Emitter::shapeOf(rhs)) << " cannot be broadcast together";
+  return emit.binary(BK::Mul, emit.broadcastTo(lhs, *shape), emit.broadcastTo(rhs, *shape));
+}
+
+/// `value / divisor`, where the divisor is one number.
+static FailureOr<Value> divideByScalar(Node &node, Value value, Value divisor) {
+  Emitter &emit = node.emit;
+  Value scalar = scalarParameter(emit, divisor);
+  if (!scalar)
+    return node.error() << "scale of the result has shape "
+                        << shapeText(Emitter::shapeOf(divisor)) << ", expected a scalar";
+  scalar = emit.convert(scalar, emit.builder.getF32Type());
+  return emit.binary(BK::Div, value, emit.splat(scalar, Emitter::shapeOf(value)));
+}
+
+/// Sums times their scale, which broadcasts.
+static FailureOr<Value> scaled(Node &node, Value sums, Value scale) {
+  Emitter &emit = node.emit;
+  Sizes shape = Emitter::shapeOf(sums);
+  if (!node.ensureBroadcastTo(Emitter::shapeOf(scale), shape))
+    return node.error() << "scale of shape " << shapeText(Emitter::shapeOf(scale))
+                        << " cannot be broadcast to the result's shape " << shapeText(shape);
+  return emit.binary(BK::Mul, emit.convert(sums, emit.builder.getF32Type()),
+                     emit.broadcastTo(scale, shape));
+}
+
+/// Adds input `index`, if it is given, which broadcasts.
+static FailureOr<Value> withBias(Node &node, Value value, int index) {
+  Value bias = node.input(index);
+  if (!bias)
+    return value;
+  Emitter &emit = node.emit;
+  Sizes shape = Emitter::shapeOf(value);
+  if (Emitter::typeOf(bias).getElementType() != Emitter::typeOf(value).getElementType())
+    return node.error() << "bias has element type " << Emitter::typeOf(bias).getElementType()
+                        << ", expected " << Emitter::typeOf(value).getElementType();
+  if (!node.ensureBroadcastTo(node.inputShape(index), shape))
+    return node.error() << "bias of shape " << shapeText(node.inputShape(index))
+                        << " cannot be broadcast to the result's shape " << shapeText(shape);
+  return emit.binary(BK::Add, value, emit.broadcastTo(bias, shape));
+}
+
+/// Sums as elements of the result: one factor for all three scales rounds once.
+static FailureOr<Value> requantized(Node &node, Value sums, Value scale, const Operand &result) {
+  FailureOr<Value> factor = divideByScalar(node, scale, node.input(result.scale));
+  FailureOr<Value> real = failed(factor) ? factor : scaled(node, sums, *factor);
+  if (failed(real))
+    return failure();
+  Value zero = node.input(result.zero);
+  Type to = zero ? Emitter::typeOf(zero).getElementType() : node.inputType(0).getElementType();
+  return quantize(node, *real, {{}, zero, {}}, to);
+}
+
+static LogicalResult yieldValue(Node &node, FailureOr<Value> value) {
+  return failed(value) ? failure() : node.yield(*value);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Value> emitProduct(Node &node, const Operand &lhs, const Operand &rhs) {
+  if (failed(expectBytes(node, lhs)) || failed(expectBytes(node, rhs)))
+    return failure();
+  return emitProduct(node, node.input(lhs.data), node.input(lhs.zero), node.input(rhs.data),
+                     node.input(rhs.zero));
+}
+
+static LogicalResult matMulInteger(Node &node) {
+  return yieldValue(node, emitProduct(node, {0, -1, 2}, {1, -1, 3}));
+}
+
+static LogicalResult convInteger(Node &node) {
+  FailureOr<Value> result = emitQuantizedConvolution(node, {0, -1, 2}, {1, -1, 3});
+  if (failed(result))
+    return failure();
+  return node.yield(
+      node.emit.transpose(*result, channelsFirstPerm(Emitter::typeOf(*result).getRank())));
+}
+
+static LogicalResult qLinearMatMul(Node &node) {
+  FailureOr<Value> sums = emitProduct(node, {0, 1, 2}, {3, 4, 5});
+  FailureOr<Value> scale = failed(sums) ? sums : productScale(node, node.input(1), node.input(4));
+  if (failed(scale))
+    return failure();
+  return yieldValue(node, requantized(node, *sums, *scale, {-1, 6, 7}));
+}
+
+static LogicalResult qLinearConv(Node &node) {
+  FailureOr<Value> sums = emitQuantizedConvolution(node, {0, 1, 2}, {3, 4, 5});
+  if (failed(sums))
+    return failure();
+  // Channels are last: what there is one of per channel broadcasts.
+  FailureOr<Value> scale = productScale(node, node.input(1), node.input(4));
+  FailureOr<Value> biased = withBias(node, *sums, 8);
+  if (failed(scale) || failed(biased))
+    return failure();
+  FailureOr<Value> result = requantized(node, *biased, *scale, {-1, 6, 7});
+  if (failed(result))
+    return failure();
+  return node.yield(
+      node.emit.transpose(*result, channelsFirstPerm(Emitter::typeOf(*result).getRank())));
+}
+
+/// A' * B' + C in i32, as a number or quantised again.
+static LogicalResult qGemm(Node &node) {
+  Emitter &emit = node.emit;
+  double alpha = node.real("alpha", 1.0);
+  auto transposed = [&](StringRef attribute, Value value) {
+    return node.integer(attribute, 0) ? emit.transpose(value, {1, 0}) : value;
+  };
+  const Operand lhs{0, 1, 2}, rhs{3, 4, 5};
+  if (failed(expectBytes(node, lhs)) || failed(expectBytes(node, rhs)))
+    return failure();
+  if (node.inputRank(0) != 2 || node.inputRank(3) != 2)
+    return node.error() << "inputs have shapes " << shapeText(node.inputShape(0)) << " and "
+                        << shapeText(node.inputShape(3)) << ", expected two dimensions";
+  FailureOr<Value> sums =
+      emitProduct(node, transposed("transA", node.input(0)), node.input(2),
+                  transposed("transB", node.input(3)), node.input(5));
+  FailureOr<Value> biased = failed(sums) ? sums : withBias(node, *sums, 6);
+  FailureOr<Value> scale = failed(biased) ? biased : productScale(node, node.input(1), node.input(4));
+  if (failed(scale))
+    return failure();
+  scale = emit.binary(BK::Mul, *scale, alpha);
+  return yieldValue(node, node.input(7) ? requantized(node, *biased, *scale, {-1, 7, 8})
+                                        : scaled(node, *biased, *scale));
+}
+
+static LogicalResult matMulIntegerToFloat(Node &node) {
+  FailureOr<Value> sums = emitProduct(node, {0, 2, 4}, {1, 3, 5});
+  FailureOr<Value> scale = failed(sums) ? sums : productScale(node, node.input(2), node.input(3));
+  FailureOr<Value> result = failed(scale) ? scale : scaled(node, *sums, *scale);
+  return yieldValue(node, failed(result) ? result : withBias(node, *result, 6));
+}
+
+/// Quantises A as DynamicQuantizeLinear does.
+static LogicalResult dynamicQuantizeMatMul(Node &node) {
+  const Operand rhs{1, 2, 3};
+  if (failed(expectBytes(node, rhs)))
+    return failure();
+  FailureOr<SmallVector<Value>> lhs = node.convertAs("DynamicQuantizeLinear", node.input(0));
+  if (failed(lhs))
+    return failure();
+  FailureOr<Value> sums =
+      emitProduct(node, (*lhs)[0], (*lhs)[2], node.input(rhs.data), node.input(rhs.zero));
+  FailureOr<Value> scale = failed(sums) ? sums : productScale(node, (*lhs)[1], node.input(2));
+  FailureOr<Value> result = failed(scale) ? scale : scaled(node, *sums, *scale);
+  return yieldValue(node, failed(result) ? result : withBias(node, *result, 4));
+}
+
+static const OperatorRow rows[] = {
+    {"ConvInteger", 2, 4, convInteger, "", 10},
+    OperatorRow{"DynamicQuantizeMatMul", 3, 5, dynamicQuantizeMatMul}.ofMicrosoft(),
+    {"MatMulInteger", 2, 4, matMulInteger, "", 10},
+    OperatorRow{"MatMulIntegerToFloat", 4, 7, matMulIntegerToFloat}.ofMicrosoft(),
+    OperatorRow{"QGemm", 6, 9, qGemm}.ofMicrosoft(),
+    {"QLinearConv", 8, 9, qLinearConv, "", 10},
+    {"QLinearMatMul", 8, 8, qLinearMatMul, kBytes, 10},
+    OperatorRow{"QLinearMatMul", 8, 8, qLinearMatMul, kBytes}.ofMicrosoft(),
+};
+
+ArrayRef<OperatorRow> lumen::quantizedProductRows() { return rows; }

@@ -1,12 +1,11 @@
 /* driver_cpu.c - the host. */
 #define _GNU_SOURCE
+#include "bindings.h"
 #include "call.h"
 #include "cpu.h"
 #include "cpu_levels.h"
 #include "driver.h"
-#include "plan.h"
 #include "steps.h"
-#include "storages.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -23,7 +22,6 @@ typedef struct cpu_model {
   char *init;                         /* INIT region */
   uint64_t scratch_size;              /* per worker, a multiple of the alignment */
   uint32_t best_level;                /* most demanding level in use */
-  uint32_t num_args;                  /* entries of abi->arg_buffers */
 } cpu_model;
 
 typedef struct cpu_context {
@@ -32,14 +30,10 @@ typedef struct cpu_context {
   uint64_t arena_capacity;
   char *scratch;
   uint64_t scratch_size; /* of all workers */
-  uint64_t plan_id;      /* that `args` and `sizes` were made for */
+  uint32_t num_workers;
+  uint64_t plan_id; /* that the storages were placed for */
   lumen_storages storages;
-  void **args;       /* like abi->arg_buffers */
-  int64_t *sizes;    /* like abi->size_exprs */
-  uint32_t *varying; /* positions in args of inputs and outputs */
-  uint32_t num_varying;
-  bool *is_late;        /* by launch: some arguments or sizes are known when it comes only */
-  bool *is_undefined;   /* by launch: of these shapes it cannot be, if it comes */
+  lumen_bindings bindings;
   void **owned_outputs; /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
 } cpu_context;
@@ -129,35 +123,52 @@ static uint32_t count_chunks(int64_t grid, int64_t grain, uint32_t workers) {
   return (uint32_t)(most >= workers ? most - most % workers : most);
 }
 
-static int run_launch(const model *model, const cpu_model *state, const lumen_abi_launch *launch,
-                      void *const *args, const int64_t *sizes, char *scratch,
-                      lumen_executor *executor, lumen_status *status) {
+/* What a launch runs with. */
+typedef struct resources {
+  const model *model;
+  lumen_executor *executor;
+  uint32_t num_workers; /* of the executor */
+  char *scratch;        /* of all workers */
+} resources;
+
+/* All units of the grid. */
+static int run_launch(const resources *with, const lumen_abi_launch *launch, void *const *args,
+                      const int64_t *sizes, int64_t grid, lumen_status *status) {
+  const cpu_model *state = with->model->device_state;
   const lumen_abi_variant *variant = state->variants[launch->kernel];
-  if (sizes)
-    sizes += launch->first_size;
-  chunked_launch job = {.is_recording = ATOMIC_FLAG_INIT,
-                        .args = args,
-                        .sizes = sizes,
-                        .grid = variant->grid_fn ? variant->grid_fn(sizes) : variant->grid,
-                        .scratch = scratch,
-                        .scratch_size = state->scratch_size};
-  memcpy(&job.code, &variant->code, sizeof(job.code));
-  if (job.grid <= 0)
+  if (grid <= 0)
     return LUMEN_OK;
-  job.chunks = count_chunks(job.grid, variant->grain, executor->num_workers(executor->self));
-  if (job.chunks == 1)
-    run_chunk(&job, 0, 0);
-  else
-    executor->parallel_for(executor->self, job.chunks, run_chunk, &job);
-  if (!job.fault)
+  lumen_abi_cpu_kernel code;
+  memcpy(&code, &variant->code, sizeof(code));
+  uint32_t chunks = count_chunks(grid, variant->grain, with->num_workers);
+  int fault;
+  const int64_t *about;
+  chunked_launch job;
+  if (chunks <= 1) {
+    fault = code(args, sizes, 0, grid, 0, with->scratch);
+    about = (const int64_t *)(const void *)with->scratch;
+  } else {
+    job = (chunked_launch){.code = code,
+                           .args = args,
+                           .sizes = sizes,
+                           .grid = grid,
+                           .chunks = chunks,
+                           .scratch = with->scratch,
+                           .scratch_size = state->scratch_size,
+                           .is_recording = ATOMIC_FLAG_INIT};
+    with->executor->parallel_for(with->executor->self, chunks, run_chunk, &job);
+    fault = job.fault;
+    about = job.about;
+  }
+  if (!fault)
     return LUMEN_OK;
   return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                    "%s: %s: index %lld lies outside a dimension of %lld", model->abi->name,
-                    launch->nodes, (long long)job.about[0], (long long)job.about[1]);
+                    "%s: %s: index %lld lies outside a dimension of %lld", with->model->abi->name,
+                    launch->nodes, (long long)about[0], (long long)about[1]);
 }
 
-static char *allocate_scratch(const cpu_model *state, lumen_executor *executor, uint64_t *size) {
-  *size = state->scratch_size * executor->num_workers(executor->self);
+static char *allocate_scratch(const cpu_model *state, uint32_t num_workers, uint64_t *size) {
+  *size = state->scratch_size * num_workers;
   return lumen_allocate_large(*size);
 }
 
@@ -180,38 +191,32 @@ static void choose_variants(const lumen_abi_model *abi, uint64_t features, cpu_m
   }
 }
 
-static uint32_t last_arg(const lumen_abi_model *abi, const lumen_abi_launch *launches,
-                         uint32_t count) {
-  uint32_t last = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t end = launches[i].first_arg + abi->kernels[launches[i].kernel].num_args;
-    last = end > last ? end : last;
-  }
-  return last;
-}
-
 /* Init kernels read weights and write the INIT region. */
 static int run_inits(model *model, cpu_model *state, lumen_status *status) {
   const lumen_abi_model *abi = model->abi;
   if (!abi->num_inits)
     return LUMEN_OK;
   uint64_t scratch_size;
-  char *scratch = allocate_scratch(state, model->executor, &scratch_size);
-  void **args = lumen_allocate(state->num_args * sizeof(void *));
+  uint32_t num_workers = model->executor->num_workers(model->executor->self);
+  char *scratch = allocate_scratch(state, num_workers, &scratch_size);
+  void **args = lumen_allocate(lumen_count_args(abi, abi->inits, abi->num_inits) * sizeof(void *));
   state->init = lumen_allocate_large(abi->init_size);
   int code = LUMEN_OK;
   if (!scratch || !args || !state->init)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to prepare its weights",
                       abi->name);
+  resources with = {model, model->executor, num_workers, scratch};
   for (uint32_t i = 0; i < abi->num_inits && !code; ++i) {
     const lumen_abi_launch *init = &abi->inits[i];
+    const lumen_abi_variant *variant = state->variants[init->kernel];
     for (uint32_t a = 0; a < abi->kernels[init->kernel].num_args; ++a) {
       const lumen_abi_buffer *buffer = &abi->buffers[abi->arg_buffers[init->first_arg + a]];
       const lumen_abi_storage *storage = &abi->storages[buffer->storage];
       args[a] = (storage->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
                 storage->offset + buffer->offset;
     }
-    code = run_launch(model, state, init, args, NULL, scratch, model->executor, status);
+    int64_t grid = variant->grid_fn ? variant->grid_fn(NULL) : variant->grid;
+    code = run_launch(&with, init, args, NULL, grid, status);
   }
   free(scratch);
   free(args);
@@ -234,16 +239,14 @@ static int cpu_open(model *model, const lumen_model_options *options, lumen_stat
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it", abi->name);
   }
   choose_variants(abi, features, state);
-  uint32_t launches = last_arg(abi, abi->launches, abi->num_launches);
-  uint32_t inits = last_arg(abi, abi->inits, abi->num_inits);
-  state->num_args = launches > inits ? launches : inits;
+  model->device_state = state;
   code = run_inits(model, state, status);
   if (code) {
     free_state(state);
+    model->device_state = NULL;
     return code;
   }
   atomic_fetch_add(&model->memory_used, abi->init_size);
-  model->device_state = state;
   return LUMEN_OK;
 }
 
@@ -284,12 +287,8 @@ static void cpu_context_close(context *context) {
   atomic_fetch_sub(&context->model->memory_used, used);
   free(state->arena_owned);
   free(state->scratch);
-  free(state->args);
-  free(state->sizes);
-  free(state->is_late);
-  free(state->is_undefined);
+  lumen_bindings_close(&state->bindings);
   lumen_storages_close(&state->storages);
-  free(state->varying);
   free(state->owned_outputs);
   free(state->owned_capacity);
   free(state);
@@ -311,6 +310,7 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
   if (state->arena_owned && size <= state->arena_capacity)
     return LUMEN_OK;
   free(state->arena_owned);
+  lumen_bindings_forget(&state->bindings);
   if (state->arena_owned)
     atomic_fetch_sub(&context->model->memory_used, state->arena_capacity);
   state->arena_capacity = 0;
@@ -323,28 +323,24 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
   return LUMEN_OK;
 }
 
-/* Memory of the outputs that the caller may leave to the context. */
-static int fit_outputs(context *context, cpu_context *state, lumen_status *status) {
-  const lumen_abi_model *abi = context->model->abi;
-  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
-    const lumen_abi_value *info = &abi->outputs[i];
-    uint64_t bytes = context->plan->output_bytes[i];
-    /* One without a bound lies in the heap, once the run has made it. */
-    if (bytes == UINT64_MAX || (state->owned_outputs[i] && bytes <= state->owned_capacity[i]))
-      continue;
-    free(state->owned_outputs[i]);
-    /* Whoever is given that address next is not the context. */
-    context->handed_out[i] = NULL;
-    atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[i]);
-    state->owned_capacity[i] = 0;
-    state->owned_outputs[i] = lumen_allocate_large(bytes);
-    if (!state->owned_outputs[i])
-      return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
-                        "output '%s': no memory for its %llu bytes", info->name,
-                        (unsigned long long)bytes);
-    state->owned_capacity[i] = bytes;
-    atomic_fetch_add(&context->model->memory_used, bytes);
-  }
+/* Memory of an output that the caller leaves to the context. */
+static int fit_output(context *context, cpu_context *state, uint32_t index, lumen_status *status) {
+  uint64_t bytes = context->plan->output_bytes[index];
+  /* One without a bound lies in the heap, once the run has made it. */
+  if (bytes == UINT64_MAX || (state->owned_outputs[index] && bytes <= state->owned_capacity[index]))
+    return LUMEN_OK;
+  free(state->owned_outputs[index]);
+  /* Whoever is given that address next is not the context. */
+  context->handed_out[index] = NULL;
+  atomic_fetch_sub(&context->model->memory_used, state->owned_capacity[index]);
+  state->owned_capacity[index] = 0;
+  state->owned_outputs[index] = lumen_allocate_large(bytes);
+  if (!state->owned_outputs[index])
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
+                      "output '%s': no memory for its %llu bytes",
+                      context->model->abi->outputs[index].name, (unsigned long long)bytes);
+  state->owned_capacity[index] = bytes;
+  atomic_fetch_add(&context->model->memory_used, bytes);
   return LUMEN_OK;
 }
 
@@ -358,7 +354,7 @@ static void place(const context *context, cpu_context *state, uint32_t index) {
   case LUMEN_ABI_ARENA:
     base = state->arena;
     offset = context->plan->offsets[index];
-    /* resolve() refuses what has no size. */
+    /* What has no size is refused where it is used. */
     space = storage->size_expr == LUMEN_ABI_NONE
                 ? storage->size
                 : (uint64_t)context->plan->values[storage->size_expr];
@@ -383,120 +379,21 @@ static void place(const context *context, cpu_context *state, uint32_t index) {
   state->storages.space[index] = space;
 }
 
-/* Address of a buffer; NULL where its storage is not there. */
-static int resolve(const context *context, const cpu_context *state, uint32_t index, void **address,
-                   lumen_status *status) {
-  const lumen_abi_buffer *buffer = &context->model->abi->buffers[index];
-  char *base = state->storages.bases[buffer->storage];
-  *address = NULL;
-  if (!base)
-    return LUMEN_OK;
-  int code = lumen_check_storage(context->model->abi, context->plan, buffer->storage, status);
-  if (code)
-    return code;
-  uint64_t offset = buffer->offset;
-  if (buffer->offset_expr != LUMEN_ABI_NONE) {
-    int64_t more;
-    code = lumen_value_of(context->model->abi, context->plan, buffer->offset_expr, &more, status);
-    if (code)
-      return code;
-    uint64_t space = state->storages.space[buffer->storage];
-    /* Every part of nothing is nothing, wherever its sizes put it. */
-    if (!space)
-      more = 0, offset = 0;
-    if (more < 0 || (uint64_t)more > space || offset > space - (uint64_t)more)
-      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "%s: a part of a value would begin at byte %lld of %llu",
-                        context->model->abi->name, (long long)more, (unsigned long long)space);
-    offset += (uint64_t)more;
-  }
-  *address = base + offset;
-  return LUMEN_OK;
-}
-
-static bool is_late_expr(const lumen_abi_model *abi, uint32_t expr) {
-  return expr != LUMEN_ABI_NONE && expr >= abi->num_entry_exprs;
-}
-
-static bool is_late_buffer(const lumen_abi_model *abi, const cpu_context *state, uint32_t index) {
-  const lumen_abi_buffer *buffer = &abi->buffers[index];
-  uint32_t region = abi->storages[buffer->storage].region;
-  /* Where a part lies in what every run brings anew may be undefined, which counts only if
-   * the launch comes. */
-  if (abi->num_steps && buffer->offset_expr != LUMEN_ABI_NONE &&
-      (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT))
-    return true;
-  return state->storages.moves[buffer->storage] || is_late_expr(abi, buffer->offset_expr);
-}
-
-static void find_late_launches(const lumen_abi_model *abi, cpu_context *state) {
-  for (uint32_t l = 0; l < abi->num_launches; ++l) {
-    const lumen_abi_launch *launch = &abi->launches[l];
-    for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a)
-      state->is_late[l] |= is_late_buffer(abi, state, abi->arg_buffers[launch->first_arg + a]);
-    for (uint32_t s = 0; s < launch->num_sizes; ++s)
-      state->is_late[l] |= is_late_expr(abi, abi->size_exprs[launch->first_size + s]);
-  }
-}
-
-/* The sizes of a launch in state->sizes. */
-static int resolve_sizes(const context *context, cpu_context *state, const lumen_abi_launch *launch,
-                         lumen_status *status) {
-  const lumen_abi_model *abi = context->model->abi;
-  int code = LUMEN_OK;
-  for (uint32_t s = launch->first_size; s < launch->first_size + launch->num_sizes && !code; ++s)
-    code = lumen_value_of(abi, context->plan, abi->size_exprs[s], &state->sizes[s], status);
-  return code;
-}
-
-/* Arguments and sizes of a launch that is not late, as far as they stay the same. */
-static int resolve_launch(const context *context, cpu_context *state,
-                          const lumen_abi_launch *launch, lumen_status *status) {
-  const lumen_abi_model *abi = context->model->abi;
-  int code = resolve_sizes(context, state, launch, status);
-  for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args && !code; ++a) {
-    uint32_t at = launch->first_arg + a, index = abi->arg_buffers[at];
-    uint32_t region = abi->storages[abi->buffers[index].storage].region;
-    if (region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
-      state->varying[state->num_varying++] = at;
-    else
-      code = resolve(context, state, index, &state->args[at], status);
-  }
-  return code;
-}
-
-/* Follows a new plan: memory, and the arguments and sizes that stay the same. */
+/* Follows a new plan: memory, and what stays the same of all launches. */
 static int follow_plan(context *context, lumen_status *status) {
   cpu_context *state = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
+  plan *plan = context->plan;
   state->plan_id = 0;
   int code = fit_arena(context, state, status);
-  if (!code)
-    code = fit_outputs(context, state, status);
   if (code)
     return code;
-  for (uint32_t i = 0; i < abi->num_storages; ++i)
+  for (uint32_t i = 0; i < context->model->abi->num_storages; ++i)
     place(context, state, i);
-  state->num_varying = 0;
-  for (uint32_t l = 0; l < abi->num_launches && !code; ++l) {
-    if (state->is_late[l])
-      continue;
-    bool is_sure = !abi->num_steps;
-    code = resolve_launch(context, state, &abi->launches[l], is_sure ? status : NULL);
-    state->is_undefined[l] = code != LUMEN_OK;
-    if (!is_sure)
-      code = LUMEN_OK;
-  }
+  code =
+      lumen_bind_plan(&state->bindings, plan, (uint32_t)(plan - context->planner->plans), status);
   if (!code)
-    state->plan_id = context->plan->id;
+    state->plan_id = plan->id;
   return code;
-}
-
-static uint32_t count_args(const lumen_abi_model *abi) {
-  uint32_t count = 0;
-  for (uint32_t l = 0; l < abi->num_launches; ++l)
-    count += abi->kernels[abi->launches[l].kernel].num_args;
-  return count;
 }
 
 static int cpu_context_open(context *context, lumen_status *status) {
@@ -507,24 +404,22 @@ static int cpu_context_open(context *context, lumen_status *status) {
   int code = LUMEN_OK;
   if (state) {
     context->device_state = state;
-    state->scratch = allocate_scratch(device, context->executor, &state->scratch_size);
+    state->num_workers = context->executor->num_workers(context->executor->self);
+    state->scratch = allocate_scratch(device, state->num_workers, &state->scratch_size);
     atomic_fetch_add(&context->model->memory_used, state->scratch_size);
-    state->args = lumen_allocate(device->num_args * sizeof(void *));
-    state->sizes = lumen_allocate(abi->num_size_exprs * sizeof(int64_t));
-    state->varying = lumen_allocate(count_args(abi) * sizeof(uint32_t));
-    state->is_late = lumen_allocate(abi->num_launches * sizeof(bool));
-    state->is_undefined = lumen_allocate(abi->num_launches * sizeof(bool));
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
   }
-  if (!state || !state->scratch || !state->args || !state->sizes || !state->varying ||
-      !state->is_late || !state->is_undefined || !state->owned_outputs || !state->owned_capacity ||
-      !lumen_storages_open(&state->storages, abi))
+  if (!state || !state->scratch || !state->owned_outputs || !state->owned_capacity ||
+      !lumen_storages_open(&state->storages, abi) ||
+      !lumen_bindings_open(&state->bindings, abi, device->variants, &state->storages))
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
-  else
-    find_late_launches(abi, state);
-  if (!code && context->plan)
+  if (!code && context->plan) {
     code = follow_plan(context, status);
+    /* Runs of fixed shapes allocate nothing, whoever brings the outputs. */
+    for (uint32_t i = 0; i < abi->num_outputs && !code; ++i)
+      code = fit_output(context, state, i, status);
+  }
   if (code && state)
     cpu_context_close(context);
   return code;
@@ -547,15 +442,18 @@ static void account(lumen_profile_entry *entry, uint64_t begin) {
     entry->min_ns = spent;
 }
 
-static int step(context *context, uint32_t index, lumen_status *status) {
+static int do_launch(context *context, uint32_t index, lumen_status *status) {
   cpu_context *state = context->device_state;
-  const model *model = context->model;
-  const cpu_model *device = model->device_state;
-  const lumen_abi_launch *launch = &model->abi->launches[index];
+  const lumen_abi_launch *launch = &context->model->abi->launches[index];
+  int code = lumen_bind_launch(&state->bindings, context->plan, index, status);
+  if (code)
+    return code;
+  const lumen_binding *binding = state->bindings.current;
+  resources with = {context->model, context->executor, state->num_workers, state->scratch};
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
   uint64_t begin = entry ? now() : 0;
-  int code = run_launch(model, device, launch, state->args + launch->first_arg, state->sizes,
-                        state->scratch, context->executor, status);
+  code = run_launch(&with, launch, binding->args + launch->first_arg,
+                    binding->sizes + launch->first_size, binding->grids[index], status);
   if (entry)
     account(entry, begin);
   return code;
@@ -563,24 +461,16 @@ static int step(context *context, uint32_t index, lumen_status *status) {
 
 /* ---- Steps -------------------------------------------------------------- */
 
-static int do_launch(context *context, uint32_t index, lumen_status *status) {
-  cpu_context *state = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
-  const lumen_abi_launch *launch = &abi->launches[index];
-  int code = LUMEN_OK;
-  if (state->is_late[index] || state->is_undefined[index]) {
-    uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
-    code = resolve_sizes(context, state, launch, status);
-    for (uint32_t at = launch->first_arg; at < end && !code; ++at)
-      code = resolve(context, state, abi->arg_buffers[at], &state->args[at], status);
-  }
-  return code ? code : step(context, index, status);
+/* Address of a buffer; NULL where its storage is not there. */
+static int resolve(const context *context, uint32_t buffer, void **address, lumen_status *status) {
+  const cpu_context *state = context->device_state;
+  return lumen_resolve(&state->storages, context->plan, buffer, address, status);
 }
 
 static int do_read(context *context, uint32_t buffer, void *value, uint64_t size,
                    lumen_status *status) {
   void *address;
-  int code = resolve(context, context->device_state, buffer, &address, status);
+  int code = resolve(context, buffer, &address, status);
   if (!code && address)
     memcpy(value, address, size);
   return code;
@@ -642,7 +532,7 @@ static int do_append(context *context, uint32_t to, uint32_t buffer, uint64_t si
                      lumen_status *status) {
   cpu_context *state = context->device_state;
   void *address;
-  int code = resolve(context, state, buffer, &address, status);
+  int code = resolve(context, buffer, &address, status);
   return code ? code : lumen_storage_append(&state->storages, to, address, size, status);
 }
 
@@ -673,7 +563,7 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
     inputs[i] = NULL;
     if (arg->buffer == LUMEN_ABI_NONE)
       continue;
-    code = resolve(context, state, arg->buffer, &address, status);
+    code = resolve(context, arg->buffer, &address, status);
     if (arg->kind == LUMEN_ABI_CALL_VALUE) {
       inputs[i] = address;
       continue;
@@ -695,7 +585,7 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
     void *address = NULL;
     /* An output without a bound is allocated by the call, each time anew. */
     if (storage->region != LUMEN_ABI_OUTPUT || context->outputs[storage->index])
-      code = resolve(context, state, arg->buffer, &address, status);
+      code = resolve(context, arg->buffer, &address, status);
     outputs[i] = address;
   }
   lumen_abi_call_frame frame = {.abi = abi,
@@ -727,40 +617,42 @@ static const lumen_step_actions actions = {.launch = do_launch,
 /* Runs the steps of a model that has them. */
 static int run_steps(context *context, lumen_status *status) {
   cpu_context *state = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
-  uint64_t heap_before = state->storages.heap.capacity;
-  lumen_storages_reset(&state->storages);
-  for (uint32_t i = 0; i < abi->num_storages; ++i)
-    place(context, state, i);
+  lumen_storages *storages = &state->storages;
+  uint64_t heap_before = storages->heap.capacity;
+  lumen_storages_reset(storages);
   int code = lumen_run_steps(context, &actions, status);
   /* Outputs without a bound are where the steps have put them. */
-  for (uint32_t i = 0; i < abi->num_storages; ++i)
-    if (abi->storages[i].region == LUMEN_ABI_OUTPUT && !context->outputs[abi->storages[i].index])
-      context->outputs[abi->storages[i].index] = state->storages.bases[i];
-  atomic_fetch_add(&context->model->memory_used, state->storages.heap.capacity - heap_before);
+  for (uint32_t i = 0; i < storages->num_renewed; ++i) {
+    const lumen_abi_storage *storage = &storages->abi->storages[storages->renewed[i]];
+    if (storage->region == LUMEN_ABI_OUTPUT && !context->outputs[storage->index])
+      context->outputs[storage->index] = storages->bases[storages->renewed[i]];
+  }
+  atomic_fetch_add(&context->model->memory_used, storages->heap.capacity - heap_before);
   return code;
 }
 
 static int cpu_run(context *context, lumen_status *status) {
   cpu_context *state = context->device_state;
+  lumen_storages *storages = &state->storages;
   const lumen_abi_model *abi = context->model->abi;
   int code = LUMEN_OK;
-  if (state->plan_id != context->plan->id)
-    code = follow_plan(context, status);
-  for (uint32_t i = 0; i < abi->num_outputs && !code; ++i)
-    if (!context->outputs[i] && context->plan->output_bytes[i] != UINT64_MAX)
-      context->outputs[i] = state->owned_outputs[i];
-  for (uint32_t i = 0; i < abi->num_storages && !code; ++i)
-    if (abi->storages[i].region == LUMEN_ABI_INPUT || abi->storages[i].region == LUMEN_ABI_OUTPUT)
-      place(context, state, i);
-  for (uint32_t i = 0; i < state->num_varying && !code; ++i) {
-    uint32_t at = state->varying[i];
-    code = resolve(context, state, abi->arg_buffers[at], &state->args[at], status);
+  for (uint32_t i = 0; i < abi->num_outputs && !code; ++i) {
+    if (context->outputs[i] || context->plan->output_bytes[i] == UINT64_MAX)
+      continue;
+    code = fit_output(context, state, i, status);
+    context->outputs[i] = state->owned_outputs[i];
   }
-  if (code || abi->num_steps)
-    return code ? code : run_steps(context, status);
+  if (!code && state->plan_id != context->plan->id)
+    code = follow_plan(context, status);
+  if (code)
+    return code;
+  for (uint32_t i = 0; i < storages->num_renewed; ++i)
+    place(context, state, storages->renewed[i]);
+  lumen_bind_run(&state->bindings);
+  if (abi->num_steps)
+    return run_steps(context, status);
   for (uint32_t i = 0; i < abi->num_launches && !code; ++i)
-    code = step(context, i, status);
+    code = do_launch(context, i, status);
   return code;
 }
 

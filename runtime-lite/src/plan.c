@@ -19,12 +19,9 @@ void lumen_describe_symbols(const lumen_abi_model *abi, const int64_t *symbols, 
   }
 }
 
-int lumen_value_of(const lumen_abi_model *abi, const plan *plan, uint32_t index, int64_t *value,
-                   lumen_status *status) {
+int lumen_fail_value(const lumen_abi_model *abi, const plan *plan, uint32_t index,
+                     lumen_status *status) {
   static const char *const operators[] = {"", "", " + ", " - ", " * ", " / "};
-  *value = plan->values[index];
-  if (!plan->causes[index])
-    return LUMEN_OK;
   const lumen_abi_expr *expr = &abi->exprs[plan->causes[index] - 1];
   int64_t a = plan->values[expr->a], b = plan->values[expr->b];
   bool is_division = expr->op == LUMEN_ABI_EXPR_FLOORDIV && b == 0;

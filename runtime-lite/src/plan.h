@@ -48,9 +48,15 @@ int lumen_planner_find(planner *planner, const lumen_value *inputs, plan **resul
  * zero or leaves 64 bits is undefined, as is all that is made of it: a branch that is not
  * taken may hold it, so only its use is an error. */
 void lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint32_t count);
-/* The value of an expression; fails where it is undefined, and says why. */
-int lumen_value_of(const lumen_abi_model *abi, const plan *plan, uint32_t expr, int64_t *value,
-                   lumen_status *status);
+/* Fails because an expression is undefined, and says why. */
+int lumen_fail_value(const lumen_abi_model *abi, const plan *plan, uint32_t expr,
+                     lumen_status *status);
+/* The value of an expression; fails where it is undefined. */
+static inline int lumen_value_of(const lumen_abi_model *abi, const plan *plan, uint32_t expr,
+                                 int64_t *value, lumen_status *status) {
+  *value = plan->values[expr];
+  return plan->causes[expr] ? lumen_fail_value(abi, plan, expr, status) : LUMEN_OK;
+}
 /* Fails where the size of a storage in the arena is none. The plan counts it as nothing. */
 int lumen_check_storage(const lumen_abi_model *abi, const plan *plan, uint32_t storage,
                         lumen_status *status);

@@ -11,7 +11,9 @@ bool lumen_storages_open(lumen_storages *storages, const lumen_abi_model *abi) {
   storages->space = lumen_allocate(count * sizeof(uint64_t));
   storages->used = lumen_allocate(count * sizeof(uint64_t));
   storages->moves = lumen_allocate(count * sizeof(bool));
-  if (!storages->bases || !storages->space || !storages->used || !storages->moves)
+  storages->renewed = lumen_allocate(count * sizeof(uint32_t));
+  if (!storages->bases || !storages->space || !storages->used || !storages->moves ||
+      !storages->renewed)
     return false;
   for (uint32_t i = 0; i < abi->num_steps; ++i) {
     const lumen_abi_step *step = &abi->steps[i];
@@ -29,8 +31,12 @@ bool lumen_storages_open(lumen_storages *storages, const lumen_abi_model *abi) {
       break;
     }
   }
-  for (uint32_t i = 0; i < count; ++i)
-    storages->moves[i] |= abi->storages[i].region == LUMEN_ABI_HEAP;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t region = abi->storages[i].region;
+    storages->moves[i] |= region == LUMEN_ABI_HEAP;
+    if (storages->moves[i] || region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT)
+      storages->renewed[storages->num_renewed++] = i;
+  }
   return true;
 }
 
@@ -39,16 +45,19 @@ void lumen_storages_close(lumen_storages *storages) {
   free(storages->space);
   free(storages->used);
   free(storages->moves);
+  free(storages->renewed);
   lumen_heap_free(&storages->heap);
 }
 
 void lumen_storages_reset(lumen_storages *storages) {
   lumen_heap_reset(&storages->heap);
-  for (uint32_t i = 0; i < storages->abi->num_storages; ++i)
-    if (storages->abi->storages[i].region == LUMEN_ABI_HEAP) {
-      storages->bases[i] = NULL;
-      storages->space[i] = storages->used[i] = 0;
+  for (uint32_t i = 0; i < storages->num_renewed; ++i) {
+    uint32_t index = storages->renewed[i];
+    if (storages->abi->storages[index].region == LUMEN_ABI_HEAP) {
+      storages->bases[index] = NULL;
+      storages->space[index] = storages->used[index] = 0;
     }
+  }
 }
 
 static int fail_memory(const lumen_storages *storages, uint64_t size, lumen_status *status) {

@@ -13,6 +13,9 @@ typedef struct lumen_storages {
   uint64_t *space; /* bytes at the base; UINT64_MAX where nobody counts */
   uint64_t *used;  /* of a HEAP storage: bytes appended since its ALLOC */
   bool *moves;     /* its base may change within a run */
+  /* Those whose base each run finds anew: they move, or are inputs, outputs or in the heap. */
+  uint32_t *renewed;
+  uint32_t num_renewed;
   lumen_heap heap;
 } lumen_storages;
 

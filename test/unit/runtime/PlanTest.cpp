@@ -239,8 +239,7 @@ TEST_F(PlanTest, FreedOutput) {
   open();
   expectRun(3);
   void *freed = outputs[0].u.tensor.data;
-  std::vector<float> memory(90);
-  outputs[0] = lumen_output_buffer(memory.data(), memory.size() * sizeof(float));
+  outputs[0] = {};
   expectRun(90);
   outputs[0] = lumen_output_buffer(freed, 0);
   EXPECT_EQ(run(3, 3), "output 'y': capacity is 0 bytes, expected at least 12");
@@ -264,6 +263,18 @@ TEST_F(PlanTest, Memory) {
   EXPECT_EQ(info.heap_capacity, 0u);
   lumen_memory(opened->model, &after);
   EXPECT_EQ(after.used, before.used + 384 + 360);
+}
+
+// No memory is held for outputs that the caller has always brought.
+TEST_F(PlanTest, MemoryOfTheCaller) {
+  open();
+  std::vector<float> memory(90);
+  outputs[0] = lumen_output_buffer(memory.data(), memory.size() * sizeof(float));
+  expectRun(90);
+  EXPECT_EQ(opened->memory().output_capacity, 0u);
+  outputs[0] = {};
+  expectRun(3);
+  EXPECT_EQ(opened->memory().output_capacity, 12u);
 }
 
 // Extents that no memory holds are an error of their own, wherever they show.

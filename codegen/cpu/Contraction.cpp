@@ -37,6 +37,49 @@ void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr 
   });
 }
 
+/// The same for a transposed B in memory, by tiles that are transposed in registers. Vectors
+/// of the panel without a column of B are left out: few keys make narrow panels.
+void emitTransposedPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr &columns,
+                           ArrayRef<Value> batch, Value firstColumn, Value memory, Type type) {
+  int64_t lanes = std::min(kernel.caps.lanes(type), kPanelColumns);
+  Value width = kernel.index(kPanelColumns);
+  if (!isMultiple(columns, kPanelColumns))
+    width = minIndex(kernel, width, subIndex(kernel, kernel.value(columns), firstColumn));
+  int64_t depth = *product.depth.asConstant(), whole = depth / lanes * lanes;
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  auto emitTile = [&](Value inPanel, Value k, int64_t rows) {
+    SmallVector<Value> tile;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      // Behind the last column anything will do that can be read.
+      Value column = addIndex(kernel, firstColumn, addIndex(kernel, inPanel, kernel.index(lane)));
+      if (!isMultiple(columns, kPanelColumns))
+        column = minIndex(kernel, column, kernel.value(columns - 1));
+      Position where;
+      where.indices.assign(batch.begin(), batch.end());
+      where.indices.append({column, k});
+      where.vectorDim = where.indices.size() - 1;
+      where.lanes = lanes;
+      if (rows < lanes)
+        where.mask = makeMask(builder, loc, kernel.index(rows), lanes);
+      tile.push_back(kernel.expression.load(builder, loc, *product.rhsMemory, where));
+    }
+    transposeTile(builder, loc, tile);
+    for (int64_t row = 0; row < rows; ++row) {
+      Value at = addIndex(kernel, k, kernel.index(row));
+      at = addIndex(kernel, mulIndex(kernel, at, kPanelColumns), inPanel);
+      vector::StoreOp::create(builder, loc, tile[row], memory, ValueRange{at});
+    }
+  };
+  emitFor(kernel, {kernel.index(0), width}, lanes, [&](Value inPanel) {
+    if (whole > 0)
+      emitFor(kernel, {kernel.index(0), kernel.index(whole)}, lanes,
+              [&](Value k) { emitTile(inPanel, k, lanes); });
+    if (whole < depth)
+      emitTile(inPanel, kernel.index(whole), depth - whole);
+  });
+}
+
 } // namespace
 
 FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixProduct &product) {
@@ -79,7 +122,8 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
                                                   2);
   }
   nest.lines = outerCount * nest.chunks;
-  nest.depthBlocks = product.rhsMemory ? 1 : nest.wantedDepthBlocks();
+  bool mayReadInPlace = product.rhsMemory && !product.transposeRhs;
+  nest.depthBlocks = mayReadInPlace ? 1 : nest.wantedDepthBlocks();
   if (!constRows) {
     nest.chunks = rowChunks(rows, /*bounded=*/nest.depthBlocks > 1);
     nest.lines = outerCount * nest.chunks;
@@ -95,12 +139,12 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   // lies, if that is possible.
   constexpr int64_t kFewRows = 32, kMaxUnknownDepth = 512, kMaxDepth = 2048;
   int64_t scratchDepth = product.packed ? 0 : constDepth.value_or(kMaxUnknownDepth);
-  if (product.rhsMemory && scratchDepth > kMaxDepth)
+  if (mayReadInPlace && scratchDepth > kMaxDepth)
     scratchDepth = 0;
   int64_t packedOffset =
       scratchDepth == 0 ? -1 : nest.reserve(scratchDepth * kPanelColumns * elementBytes);
   Value isPacked, rhsRow;
-  if (product.rhsMemory) {
+  if (mayReadInPlace) {
     Address address(kernel.builder, kernel.loc);
     auto isLess = [&](Value lhs, Value rhs) -> Value {
       return arith::CmpIOp::create(kernel.builder, kernel.loc, arith::CmpIPredicate::sle, lhs, rhs);
@@ -117,8 +161,9 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   auto pack = [&](Value inGroup, ArrayRef<Value> batch) {
     Address address(kernel.builder, kernel.loc);
     Value memory = kernel.scratchView(packedOffset, type, scratchDepth * kPanelColumns);
-    emitPacking(kernel, product, nest.columns, batch, mulIndex(kernel, inGroup, kPanelColumns),
-                memory, type);
+    auto emit = product.rhsMemory && product.transposeRhs ? emitTransposedPacking : emitPacking;
+    emit(kernel, product, nest.columns, batch, mulIndex(kernel, inGroup, kPanelColumns), memory,
+         type);
     return address.ofMemref(memory);
   };
   auto panel = [&](Value index, Value group) -> Value {
@@ -129,7 +174,7 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
                                         address.size(kernel, product.depth * kPanelColumns)));
     Value inGroup = remIndex(kernel, index, ceilQuotient(nest.columns, kPanelColumns));
     SmallVector<Value> batch = delinearize(kernel, group, batchSizes);
-    if (!product.rhsMemory)
+    if (!mayReadInPlace)
       return pack(inGroup, batch);
     Value offset = linearize(kernel, batch, product.rhsMemory->strides);
     offset = addIndex(kernel, offset, mulIndex(kernel, inGroup, kPanelColumns));
@@ -241,10 +286,10 @@ FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
     product.transposeRhs = contract.getTransposeRhs();
     bool isStatic = resultType.hasStaticShape() && depth.asConstant();
     const Access *memory = rhs ? &kernel.arguments[rhs.getArgNumber()] : nullptr;
-    if (!isStatic && memory && !product.transposeRhs && memory->strides.back() == SymExpr(1))
+    if (memory && (!isStatic || product.transposeRhs) && memory->strides.back() == SymExpr(1))
       product.rhsMemory = memory;
     // Scratch memory for packing has a constant size.
-    if (!depth.asConstant() && !product.rhsMemory)
+    if (!depth.asConstant() && (!product.rhsMemory || product.transposeRhs))
       return buildGenericContraction(kernel);
   }
   return buildMatrixProduct(kernel, product);

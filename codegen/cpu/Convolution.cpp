@@ -59,8 +59,10 @@ DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Val
   if (axes.hasConstantRows() && axes.rank() > 3 && axes.first().window > 1 &&
       nest.wantedDepthBlocks() > 1)
     nest.depthBlocks = axes.first().window;
+  // Networks shrink images as they add channels.
+  constexpr int64_t kTypicalElements = 1 << 18;
   nest.panelsFirst = axes.taps() * channels * conv.getOutputChannels() >
-                     typicalValue(product(sizesOf(input.type)));
+                     product(sizesOf(input.type)).asConstant().value_or(kTypicalElements);
 }
 
 void DirectConvolution::emitTiles(const ProductNest::Place &place,
@@ -118,40 +120,15 @@ void DirectConvolution::emitLine(const ProductNest::Place &place) {
     return;
   }
 
-  // The blocks of this chunk: those at the lower border, inside, at the upper one.
   Value chunk = remIndex(kernel, place.line, nest.chunks);
   auto blockOf = [&](Value chunk) {
     return divIndex(kernel, mulIndex(kernel, chunk, split.blocks), nest.chunks);
   };
   Value begin = blockOf(chunk), end = blockOf(addIndex(kernel, chunk, kernel.index(1)));
-  SymExpr shortest = SymExpr::max(split.rows, 1);
-  auto borderBlocks = [&](const SymExpr &positions) {
-    return SymExpr::min(ceilQuotient(positions, shortest), split.blocks);
-  };
-  SymExpr low = axes.last().borderLow(), high = axes.last().borderHigh();
-  Value lowEnd = begin, highBegin = end;
-  if (low != SymExpr(0))
-    lowEnd = minIndex(kernel, maxIndex(kernel, kernel.value(borderBlocks(low)), begin), end);
-  if (high != SymExpr(0))
-    highBegin = minIndex(
-        kernel, maxIndex(kernel, kernel.value(split.blocks - borderBlocks(high)), lowEnd), end);
-
-  auto emitBlocks = [&](Value first, Value last, bool border) {
-    Value larger = kernel.value(split.larger);
-    auto emit = [&](Value first, Value last, const SymExpr &rows, Value row) {
-      Value count = maxIndex(kernel, subIndex(kernel, last, first), kernel.index(0));
-      emitTiles(at, line, rows, row, address.fromIndex(count), border);
-    };
-    emit(first, minIndex(kernel, last, larger), split.rows + 1,
-         mulIndex(kernel, first, split.rows + 1));
-    Value behind = maxIndex(kernel, first, larger);
-    emit(behind, last, split.rows, addIndex(kernel, mulIndex(kernel, behind, split.rows), larger));
-  };
-  if (low != SymExpr(0))
-    emitBlocks(begin, lowEnd, true);
-  emitBlocks(lowEnd, highBegin, false);
-  if (high != SymExpr(0))
-    emitBlocks(highBegin, end, true);
+  axes.emitRuns(kernel, split, begin, end,
+                [&](const SymExpr &rows, Value row, Value count, bool border) {
+                  emitTiles(at, line, rows, row, address.fromIndex(count), border);
+                });
 }
 
 LaunchShape DirectConvolution::build() {

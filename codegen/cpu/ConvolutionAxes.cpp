@@ -66,6 +66,41 @@ SmallVector<ConvolutionRun> ConvolutionAxes::runs(const RowSplit &split) const {
   return runs;
 }
 
+void ConvolutionAxes::emitRuns(
+    CpuKernel &kernel, const RowSplit &split, Value first, Value last,
+    llvm::function_ref<void(const SymExpr &, Value, Value, bool)> emit) const {
+  // Blocks at the lower border, inside and at the upper border. A block too many at
+  // a border does no harm.
+  SymExpr shortest = SymExpr::max(split.rows, 1);
+  auto borderBlocks = [&](const SymExpr &positions) {
+    return SymExpr::min(ceilQuotient(positions, shortest), split.blocks);
+  };
+  SymExpr low = this->last().borderLow(), high = this->last().borderHigh();
+  Value lowEnd = first, highBegin = last;
+  if (low != SymExpr(0))
+    lowEnd = minIndex(kernel, maxIndex(kernel, kernel.value(borderBlocks(low)), first), last);
+  if (high != SymExpr(0))
+    highBegin = minIndex(
+        kernel, maxIndex(kernel, kernel.value(split.blocks - borderBlocks(high)), lowEnd), last);
+
+  Value larger = kernel.value(split.larger);
+  auto emitBlocks = [&](Value first, Value last, bool border) {
+    auto emitEqual = [&](Value first, Value last, const SymExpr &rows, Value row) {
+      emit(rows, row, maxIndex(kernel, subIndex(kernel, last, first), kernel.index(0)), border);
+    };
+    emitEqual(first, minIndex(kernel, last, larger), split.rows + 1,
+              mulIndex(kernel, first, split.rows + 1));
+    Value behind = maxIndex(kernel, first, larger);
+    emitEqual(behind, last, split.rows,
+              addIndex(kernel, mulIndex(kernel, behind, split.rows), larger));
+  };
+  if (low != SymExpr(0))
+    emitBlocks(first, lowEnd, true);
+  emitBlocks(lowEnd, highBegin, false);
+  if (high != SymExpr(0))
+    emitBlocks(highBegin, last, true);
+}
+
 ConvolutionAxes::Line ConvolutionAxes::emitLine(CpuKernel &kernel, Value line,
                                                 Value firstTap) const {
   Address address(kernel.builder, kernel.loc);

@@ -22,7 +22,10 @@ namespace {
 /// values are i64 or pointers, strides in elements.
 struct DepthwiseCall {
   int64_t rows, window, stride, dilation;
-  int64_t low, high; ///< input positions from the tile's first tap that exist
+  /// Null, or how many rows each tile has where only the run knows: 1..rows, and
+  /// [low, high) is all that these reach.
+  Value rowCount;
+  int64_t low = 0, high = 0; ///< input positions from the tile's first tap that exist
   /// Set where only the run knows which of [low, high) those are: `zeros` are read
   /// instead of the others. Positions are counted from the tile's first tap, the
   /// first tile's in `inputBegin` and `inputEnd`.
@@ -195,20 +198,40 @@ private:
   Value channel;
 };
 
-void emitDepthwise(CpuKernel &kernel, const Epilogue *epilogue, const DepthwiseCall &call) {
+func::FuncOp makeDepthwiseFunction(CpuKernel &kernel, const Epilogue *epilogue,
+                                   const DepthwiseCall &call) {
   std::string name =
-      llvm::formatv("depthwise_{0}_{1}x{2}_{3}s{4}d{5}_{6}_{7}_{8}_{9}_{10}{11}", call.type,
-                    call.rows, call.lanes, call.window, call.stride, call.dilation, call.low,
-                    call.high, call.tailLanes, call.segments.size(), call.zeros ? "b" : "",
-                    epilogue ? epilogue->key : "raw");
+      llvm::formatv("depthwise_{0}_{1}{2}x{3}_{4}s{5}d{6}_{7}_{8}_{9}_{10}{11}_{12}", call.type,
+                    call.rowCount ? "upto" : "", call.rows, call.lanes, call.window, call.stride,
+                    call.dilation, call.low, call.high, call.tailLanes, call.segments.size(),
+                    call.zeros ? "b" : "", epilogue ? epilogue->key : "raw");
+  SmallVector<Type> types(TypeRange{ValueRange(call.values())});
+  if (!call.rowCount)
+    return kernel.sharedFunction(
+        name, kernel.builder.getFunctionType(types, {}), [&](OpBuilder &builder, Block &block) {
+          DepthwiseBuilder(kernel, epilogue, call, builder, block).build();
+          func::ReturnOp::create(builder, builder.getUnknownLoc());
+        });
+  types.push_back(call.rowCount.getType());
+  return kernel.sharedFunction(
+      name, kernel.builder.getFunctionType(types, {}), [&](OpBuilder &builder, Block &block) {
+        emitRowSwitch(builder, block, call.rows, [&](int64_t rows) {
+          DepthwiseCall one = call;
+          one.rowCount = Value();
+          one.rows = rows;
+          one.low = 0;
+          one.high = (rows - 1) * call.stride + (call.window - 1) * call.dilation + 1;
+          return makeDepthwiseFunction(kernel, epilogue, one);
+        });
+      });
+}
+
+void emitDepthwise(CpuKernel &kernel, const Epilogue *epilogue, const DepthwiseCall &call) {
   SmallVector<Value> values = call.values();
-  auto function =
-      kernel.sharedFunction(name, kernel.builder.getFunctionType(TypeRange(ValueRange(values)), {}),
-                            [&](OpBuilder &builder, Block &block) {
-                              DepthwiseBuilder(kernel, epilogue, call, builder, block).build();
-                              func::ReturnOp::create(builder, builder.getUnknownLoc());
-                            });
-  func::CallOp::create(kernel.builder, kernel.loc, function, values);
+  if (call.rowCount)
+    values.push_back(call.rowCount);
+  func::CallOp::create(kernel.builder, kernel.loc, makeDepthwiseFunction(kernel, epilogue, call),
+                       values);
 }
 
 class DepthwiseConvolution {
@@ -317,56 +340,33 @@ void DepthwiseConvolution::emitLine(Value index, Value begin, Value end) {
   }
 }
 
-/// Rows in tiles of 8, and of 4, 2 and 1 for the rest. Those that may have taps
-/// outside of the input find out as they run.
+/// Tiles of any height up to 8. Those that may have taps outside of the input find
+/// out as they run.
 void DepthwiseConvolution::emitUnknownTiles(const DepthwiseCall &call,
                                             const ConvolutionAxes::Line &line, Value inputLine,
                                             Value begin, Value end) {
   Address address(kernel.builder, kernel.loc);
-  // A tile's sums beside the taps of a row and one input vector.
-  int64_t most = llvm::bit_floor<uint64_t>(
-      std::clamp<int64_t>(kernel.caps.numRegisters - last.window - 2, 1, 8));
-  auto emit = [&](int64_t rows, Value row, Value count, bool border) {
-    DepthwiseCall tiles = call;
-    tiles.rows = rows;
-    tiles.low = 0;
-    tiles.high = (rows - 1) * last.stride + last.extent();
-    Value start = address.add(address.mul(address.fromIndex(row), last.stride),
-                              address.constant(-last.padLow));
-    tiles.a = address.offset(inputLine, type, address.mul(start, call.aColumn));
-    tiles.count = address.fromIndex(count);
-    if (border) {
-      tiles.zeros = zeros;
-      tiles.inputBegin =
-          arith::SubIOp::create(kernel.builder, kernel.loc, address.constant(0), start);
-      tiles.inputEnd = arith::SubIOp::create(kernel.builder, kernel.loc,
-                                             address.size(kernel, last.input), start);
-    }
-    emitTiles(tiles, line, row, begin, end);
-  };
-
-  SymExpr tiles = SymExpr::floorDiv(last.output, most);
-  SymExpr low = last.borderLow(), high = last.borderHigh();
-  SymExpr lowTiles = SymExpr::min(ceilQuotient(low, most), tiles);
-  // Border positions behind the tiles are not theirs.
-  SymExpr rest = last.output - tiles * most;
-  SymExpr highTiles = SymExpr::min(
-      ceilQuotient(SymExpr::max(high - rest, 0), most), tiles - lowTiles);
-  auto emitRange = [&](const SymExpr &first, const SymExpr &end, bool border) {
-    emit(most, mulIndex(kernel, kernel.value(first), most), kernel.value(end - first), border);
-  };
-  if (low != SymExpr(0))
-    emitRange(0, lowTiles, true);
-  emitRange(low == SymExpr(0) ? SymExpr(0) : lowTiles,
-            high == SymExpr(0) ? tiles : tiles - highTiles, false);
-  if (high != SymExpr(0))
-    emitRange(tiles - highTiles, tiles, true);
-  SymExpr done = tiles * most;
-  for (int64_t rows = most / 2; rows > 0; rows /= 2) {
-    SymExpr count = SymExpr::floorDiv(last.output - done, rows);
-    emit(rows, kernel.value(done), kernel.value(count), !last.inside());
-    done += count * rows;
-  }
+  int64_t most = std::clamp<int64_t>(kernel.caps.numRegisters - last.window - 2, 1, 8);
+  RowSplit split(last.output, most);
+  axes.emitRuns(kernel, split, kernel.index(0), kernel.value(split.blocks),
+                [&](const SymExpr &rows, Value row, Value count, bool border) {
+                  DepthwiseCall tiles = call;
+                  tiles.rows = most;
+                  tiles.rowCount = address.size(kernel, rows);
+                  Value start = address.add(address.mul(address.fromIndex(row), last.stride),
+                                            address.constant(-last.padLow));
+                  tiles.a =
+                      address.offset(inputLine, type, address.mul(start, call.aColumn));
+                  tiles.count = address.fromIndex(count);
+                  if (border) {
+                    tiles.zeros = zeros;
+                    tiles.inputBegin = arith::SubIOp::create(kernel.builder, kernel.loc,
+                                                             address.constant(0), start);
+                    tiles.inputEnd = arith::SubIOp::create(
+                        kernel.builder, kernel.loc, address.size(kernel, last.input), start);
+                  }
+                  emitTiles(tiles, line, row, begin, end);
+                });
 }
 
 void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::Line &line,
@@ -387,7 +387,11 @@ void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::
   emitFor(kernel, {kernel.index(0), count}, 1, [&](Value tile) {
     Address address(kernel.builder, kernel.loc);
     DepthwiseCall one = call;
-    Value first = mulIndex(kernel, tile, call.rows);
+    Value rows = kernel.index(call.rows);
+    if (call.rowCount)
+      rows = arith::IndexCastOp::create(kernel.builder, kernel.loc, kernel.builder.getIndexType(),
+                                        call.rowCount);
+    Value first = kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, tile, rows);
     Value position = address.mul(address.fromIndex(first), last.stride);
     one.count = address.constant(1);
     one.a = address.offset(call.a, type, address.mul(position, call.aColumn));
@@ -398,8 +402,7 @@ void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::
     one.operands.outputs = {address.ofMemref(memory)};
     one.operands.outputRows = {address.constant(rowStride)};
     emitDepthwise(kernel, nullptr, one);
-    RawTile raw{memory, kernel.index(call.rows), rowStride, lanes,
-                begin,  end,                     channels,  kernel.index(0)};
+    RawTile raw{memory, rows, rowStride, lanes, begin, end, channels, kernel.index(0)};
     emitLoopEpilogue(kernel, raw, line.outer, addIndex(kernel, row, first), rowDim);
   });
 }

@@ -167,7 +167,7 @@ static Value interleave(OpBuilder &builder, Location loc, ArrayRef<Value> rows, 
 
 /// A square of registers, mirrored at its diagonal by exchanging ever smaller
 /// blocks.
-static void transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &rows) {
+void cpu::transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &rows) {
   int64_t size = rows.size();
   for (int64_t block = size / 2; block > 0; block /= 2) {
     SmallVector<int64_t> upper(size), lower(size);

@@ -19,7 +19,8 @@ struct MatrixProduct {
   mlir::Value packed;     ///< memref of packed panels; null: see `rhs`
   mlir::Value rhs;        ///< a value of the kernel's body, packed as the kernel runs
   bool transposeRhs = false;
-  /// Set where the rows of B are contiguous in memory and may be read in place.
+  /// Set where the rows of `rhs`, of any number and size, are contiguous in memory: B
+  /// may be read in place, or transposed in registers.
   const Access *rhsMemory = nullptr;
 };
 

@@ -304,30 +304,35 @@ func::FuncOp makeTileFunction(CpuKernel &kernel, const Epilogue *epilogue, const
   return kernel.sharedFunction(
       nameOf(epilogue, call), kernel.builder.getFunctionType(types, {}),
       [&](OpBuilder &builder, Block &block) {
-        Location loc = builder.getUnknownLoc();
-        Value rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                                block.getArguments().back());
-        SmallVector<int64_t> cases(call.tile.rows);
-        std::iota(cases.begin(), cases.end(), 1);
-        auto choice =
-            scf::IndexSwitchOp::create(builder, loc, TypeRange(), rows, cases, cases.size());
-        for (auto [count, region] : llvm::zip_equal(cases, choice.getCaseRegions())) {
+        emitRowSwitch(builder, block, call.tile.rows, [&](int64_t rows) {
           TileCall one = call;
           one.rows = Value();
-          one.tile.rows = count;
-          auto function = makeTileFunction(kernel, epilogue, one);
-          OpBuilder inner = OpBuilder::atBlockBegin(&region.emplaceBlock());
-          func::CallOp::create(inner, loc, function,
-                               ValueRange(block.getArguments().drop_back()));
-          scf::YieldOp::create(inner, loc);
-        }
-        OpBuilder inner = OpBuilder::atBlockBegin(&choice.getDefaultRegion().emplaceBlock());
-        scf::YieldOp::create(inner, loc);
-        func::ReturnOp::create(builder, loc);
+          one.tile.rows = rows;
+          return makeTileFunction(kernel, epilogue, one);
+        });
       });
 }
 
 } // namespace
+
+void cpu::emitRowSwitch(OpBuilder &builder, Block &block, int64_t most,
+                        llvm::function_ref<func::FuncOp(int64_t rows)> functionFor) {
+  Location loc = builder.getUnknownLoc();
+  Value rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                          block.getArguments().back());
+  SmallVector<int64_t> cases(most);
+  std::iota(cases.begin(), cases.end(), 1);
+  auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), rows, cases, cases.size());
+  for (auto [count, region] : llvm::zip_equal(cases, choice.getCaseRegions())) {
+    func::FuncOp function = functionFor(count);
+    OpBuilder inner = OpBuilder::atBlockBegin(&region.emplaceBlock());
+    func::CallOp::create(inner, loc, function, ValueRange(block.getArguments().drop_back()));
+    scf::YieldOp::create(inner, loc);
+  }
+  OpBuilder inner = OpBuilder::atBlockBegin(&choice.getDefaultRegion().emplaceBlock());
+  scf::YieldOp::create(inner, loc);
+  func::ReturnOp::create(builder, loc);
+}
 
 Value cpu::emitZeros(CpuKernel &kernel, Value memory, Type type, int64_t elements) {
   Value zero =

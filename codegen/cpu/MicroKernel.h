@@ -84,6 +84,11 @@ struct TileCall {
   TileOperands operands; ///< of the epilogue, at the first row and column
 };
 
+/// Emits the body of a function whose last argument is a number of rows, at most
+/// `most`: calls the function for so many rows with the other arguments.
+void emitRowSwitch(mlir::OpBuilder &builder, mlir::Block &block, int64_t most,
+                   llvm::function_ref<mlir::func::FuncOp(int64_t rows)> functionFor);
+
 /// Fills `memory` with zeros and returns its address, which tiles at the border read.
 mlir::Value emitZeros(CpuKernel &kernel, mlir::Value memory, mlir::Type type, int64_t elements);
 

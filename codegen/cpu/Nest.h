@@ -61,6 +61,10 @@ void emitVectorLoop(
     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes, mlir::Value mask)>
         body);
 
+/// Transposes a square of vectors in registers.
+void transposeTile(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::SmallVectorImpl<mlir::Value> &rows);
+
 /// Lanes [0, count) of a mask.
 mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
                      int64_t lanes);

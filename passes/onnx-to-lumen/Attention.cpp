@@ -97,12 +97,11 @@ Value Attention::isWithin(Value begin, Value end) {
 
 Value Attention::biased() { return bias ? emit.binary(BK::Add, capped, bias) : capped; }
 
-Value Attention::emitBiased() {
+Value Attention::emitBiased(double hidden) {
   Value scores = biased();
   if (!isSeen)
     return scores;
-  return emit.select(emit.broadcastTo(isSeen, shape), scores,
-                     emit.splatLike(scores, -std::numeric_limits<double>::infinity()));
+  return emit.select(emit.broadcastTo(isSeen, shape), scores, emit.splatLike(scores, hidden));
 }
 
 Value Attention::emitResult() {
@@ -178,6 +177,29 @@ FailureOr<Value> lumen::agree(Node &node, Value value, Node::Shape expected, Str
   return node.emit.cast(value, expected);
 }
 
+FailureOr<Value> lumen::padMask(Node &node, Value mask, const SymExpr &keys, StringRef what) {
+  Emitter &emit = node.emit;
+  RankedTensorType type = Emitter::typeOf(mask);
+  int64_t rank = type.getRank();
+  if (rank == 0 || rank > 4)
+    return node.error() << what << " has shape " << shapeText(Emitter::shapeOf(mask))
+                        << ", expected one to four dimensions";
+  SymExpr given = Emitter::shapeOf(mask).back();
+  if (given == keys)
+    return mask;
+  if ((given - keys).isPositive())
+    return node.error() << what << " has shape " << shapeText(Emitter::shapeOf(mask))
+                        << ", but there are " << keys.str() << " keys";
+  emit.check(CheckKind::LessEqual, given, keys, ("the keys of " + what).str());
+  Sizes low(rank, SymExpr(0)), high = low, sizes = Emitter::shapeOf(mask);
+  high.back() = SymExpr::max(keys - given, 0);
+  Type element = type.getElementType();
+  double hidden = element.isInteger(1) ? 0 : -std::numeric_limits<double>::infinity();
+  mask = emit.pad(PadKind::Constant, mask, emit.scalar(hidden, element), low, high);
+  sizes.back() = keys;
+  return emit.cast(mask, sizes);
+}
+
 //===----------------------------------------------------------------------===//
 // Attention of the standard
 //===----------------------------------------------------------------------===//
@@ -195,37 +217,13 @@ static FailureOr<Value> readHeads(Node &node, unsigned index, StringRef name, St
                    : splitHeads(node, node.input(index), heads, name);
 }
 
-/// The first `keys` entries of the mask, whose rest is hidden where it is shorter.
-static FailureOr<Value> padMask(Node &node, Value mask, const SymExpr &keys) {
-  Emitter &emit = node.emit;
-  RankedTensorType type = Emitter::typeOf(mask);
-  int64_t rank = type.getRank();
-  if (rank == 0 || rank > 4)
-    return node.error() << "attn_mask has shape " << shapeText(Emitter::shapeOf(mask))
-                        << ", expected one to four dimensions";
-  SymExpr given = Emitter::shapeOf(mask).back();
-  if (given == keys)
-    return mask;
-  if ((given - keys).isPositive())
-    return node.error() << "attn_mask has shape " << shapeText(Emitter::shapeOf(mask))
-                        << ", but there are " << keys.str() << " keys";
-  emit.check(CheckKind::LessEqual, given, keys, "the length of the mask");
-  Sizes low(rank, SymExpr(0)), high = low, sizes = Emitter::shapeOf(mask);
-  high.back() = SymExpr::max(keys - given, 0);
-  Type element = type.getElementType();
-  double hidden = element.isInteger(1) ? 0 : -std::numeric_limits<double>::infinity();
-  mask = emit.pad(PadKind::Constant, mask, emit.scalar(hidden, element), low, high);
-  sizes.back() = keys;
-  return emit.cast(mask, sizes);
-}
-
 /// attn_mask, input 3: which keys are seen, or what is added to the scores.
 static LogicalResult applyMask(Node &node, Attention &attention) {
   Emitter &emit = node.emit;
   bool isCondition = node.inputType(3).getElementType().isInteger(1);
   if (!isCondition && failed(node.expectSameElementType(0, 3)))
     return failure();
-  FailureOr<Value> mask = padMask(node, node.input(3), attention.getShape().back());
+  FailureOr<Value> mask = padMask(node, node.input(3), attention.getShape().back(), "attn_mask");
   if (failed(mask))
     return failure();
   if (!node.ensureBroadcastTo(Emitter::shapeOf(*mask), attention.getShape()))
@@ -325,7 +323,7 @@ static LogicalResult attention(Node &node) {
       return node.error() << "attribute 'qk_matmul_output_mode' is " << mode << ", expected 0 to 3";
     scores = mode == 0   ? attention.products
              : mode == 1 ? attention.capped
-             : mode == 2 ? attention.emitBiased()
+             : mode == 2 ? attention.emitBiased(-std::numeric_limits<double>::infinity())
                          : attention.probabilities;
   }
   return node.yield({result, *key, *value, scores});

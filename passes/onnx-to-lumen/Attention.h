@@ -48,8 +48,8 @@ public:
   mlir::Value products;      ///< scale * Q K'
   mlir::Value capped;        ///< the same behind the softcap
   mlir::Value probabilities; ///< behind the softmax
-  /// `capped` with the bias, and minus infinity where a key is hidden.
-  mlir::Value emitBiased();
+  /// `capped` with the bias, and `hidden` where a key is.
+  mlir::Value emitBiased(double hidden);
 
 private:
   /// Consecutive heads that share keys are more rows of one product.
@@ -77,6 +77,11 @@ mlir::Value mergeHeads(Emitter &emit, mlir::Value x);
 /// are.
 mlir::FailureOr<mlir::Value> agree(Node &node, mlir::Value value, Node::Shape expected,
                                    llvm::StringRef what);
+
+/// A mask or a bias of one to four dimensions whose last one has `keys` entries: where it is
+/// shorter, the rest is hidden.
+mlir::FailureOr<mlir::Value> padMask(Node &node, mlir::Value mask, const SymExpr &keys,
+                                     llvm::StringRef what);
 
 /// Turns each pair of elements of the first 2 * n of the last dimension by an angle. `x` is
 /// [batch, heads, rows, size], or with `isRowsFirst` [batch, rows, heads, size]; `cosine` and

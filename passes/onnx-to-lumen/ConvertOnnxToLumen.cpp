@@ -25,15 +25,15 @@ namespace lumen {
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
   return {
-      attentionRows(),     branchRows(),      contractionRows(),
-      convolutionRows(),   einsumRows(),      elementwiseRows(),
-      indexingRows(),      loopRows(),        movementRows(),
-      normalizationRows(), poolingRows(),     recurrenceRows(),
-      quantizationRows(),  quantizedOperatorRows(), quantizedProductRows(),
-      reductionRows(),     resizeRows(),      rotaryRows(),
-      samplingRows(),      selectionRows(),   shapingRows(),
-      signalRows(),        stringRows(),      trainingRows(),
-      valueRows(),
+      attentionRows(),        branchRows(),        contractionRows(),
+      convolutionRows(),      einsumRows(),        elementwiseRows(),
+      fusedAttentionRows(),   indexingRows(),      loopRows(),
+      movementRows(),         normalizationRows(), poolingRows(),
+      recurrenceRows(),       quantizationRows(),  quantizedOperatorRows(),
+      quantizedProductRows(), reductionRows(),     resizeRows(),
+      rotaryRows(),           samplingRows(),      selectionRows(),
+      shapingRows(),          signalRows(),        stringRows(),
+      trainingRows(),         valueRows(),
   };
 }
 
@@ -202,8 +202,8 @@ private:
   /// Set when a node has converted all that is behind it.
   std::optional<SmallVector<Value>> graphOutputs;
   bool hasErrors = false;
-  unsigned numInPlace = 0;   ///< bodies converted in place around the present node
-  unsigned numTried = 0;     ///< bodies converted in place so far
+  unsigned numInPlace = 0; ///< bodies converted in place around the present node
+  unsigned numTried = 0;   ///< bodies converted in place so far
 };
 
 } // namespace

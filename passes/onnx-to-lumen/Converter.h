@@ -252,6 +252,7 @@ llvm::ArrayRef<OperatorRow> poolingRows();
 llvm::ArrayRef<OperatorRow> contractionRows();
 llvm::ArrayRef<OperatorRow> normalizationRows();
 llvm::ArrayRef<OperatorRow> attentionRows();
+llvm::ArrayRef<OperatorRow> fusedAttentionRows();
 llvm::ArrayRef<OperatorRow> rotaryRows();
 llvm::ArrayRef<OperatorRow> branchRows();
 llvm::ArrayRef<OperatorRow> loopRows();

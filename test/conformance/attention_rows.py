@@ -65,3 +65,79 @@ for interleaved in (0, 1):
                 row(op, f"2x5x24 {positions} {caches}", num_heads=3, **given)
             else:
                 row(op, f"2x5x24 {positions} {caches}", **given)
+
+# ---- Attention of com.microsoft -------------------------------------------------
+
+MICROSOFT = "com.microsoft::"
+for heads, width, sizes in ((2, 12, None), (3, 12, [12, 12, 6])):
+    columns = sum(sizes) if sizes else 3 * width
+    given = {"num_heads": heads, **({"qkv_hidden_sizes": sizes} if sizes else {})}
+    qkv = f"2x5x7@-2~2 7x{columns} {columns}"
+    for weights in ("", "="):
+        x = f"2x5x7@-2~2 {weights}7x{columns} {weights}{columns}"
+        row(f"{MICROSOFT}Attention", x, **given)
+    row(f"{MICROSOFT}Attention", qkv, unidirectional=1, scale=0.3, **given)
+    for mask in ("i32:[5,3]", "i32:[5,4,1,0]", "i32:2x5@0~1", "i32:2x5x5@0~1"):
+        row(f"{MICROSOFT}Attention", f"{qkv} {mask}", **given)
+        row(f"{MICROSOFT}Attention", f"{qkv} {mask} - 1x1x5x5", mask_filter_value=-50.0, **given)
+    row(f"{MICROSOFT}Attention", f"{qkv} - - 2x{heads}x5x5@-3~3", **given)
+    if not sizes:
+        past = f"2x2x{heads}x4x6@-2~2"
+        for unidirectional in (0, 1):
+            row(f"{MICROSOFT}Attention", f"{qkv} - {past}", outputs=2,
+                unidirectional=unidirectional, **given)
+            row(f"{MICROSOFT}Attention", f"{qkv} i32:2x9@0~1 {past}", outputs=2,
+                unidirectional=unidirectional, **given)
+
+for heads in (2, 3):
+    given = {"num_heads": heads}
+    width, value_width = 6 * heads, 4 * heads
+    for rows, keys in ((5, 5), (3, 7), (1, 4)):
+        op = f"{MICROSOFT}MultiHeadAttention"
+        qkv = f"2x{rows}x{width}@-2~2 2x{keys}x{width}@-2~2 2x{keys}x{value_width}"
+        # Of a sequence and itself; for others the last query sees all in ONNX Runtime 1.32.
+        unidirectional = int(rows == keys)
+        row(op, qkv, scale=0.3, **given)
+        row(op, qkv, unidirectional=unidirectional, **given)
+        row(op, f"{qkv} {2 * width + value_width}", **given)
+        for mask in (f"i32:2x{keys}@0~1", f"i32:2x{rows}x{keys}@0~1", f"i32:[{keys},{keys - 1}]"):
+            row(op, f"{qkv} - {mask}", **given)
+            row(op, f"{qkv} - {mask}", mask_filter_value=-50.0, unidirectional=unidirectional,
+                **given)
+        for bias in ("1x1", f"2x{heads}", f"1x{heads}", "2x1"):
+            row(op, f"{qkv} - - {bias}x{rows}x{keys}@-3~3", **given)
+        row(op, f"2x{rows}x{width}@-2~2 " + " ".join([f"2x{heads}x{keys}x6@-2~2"] * 2), **given)
+        past = " ".join([f"2x{heads}x4x6@-2~2"] * 2)
+        qkv = f"2x{rows}x{width}@-2~2 " + " ".join([f"2x{keys}x{width}@-2~2"] * 2)
+        row(op, f"{qkv} - - - {past}", outputs=3, **given)
+        row(op, f"{qkv} - - - {past}", outputs=3, unidirectional=unidirectional, scale=0.3,
+            **given)
+        row(op, f"{qkv} - i32:2x{keys + 4}@0~1 1x1x{rows}x{keys + 4} {past}", outputs=3, **given)
+        row(op, f"{qkv} {3 * width} - - {past}", outputs=3, **given)
+
+for heads, key_heads in ((2, 2), (4, 2), (6, 1)):
+    op = f"{MICROSOFT}GroupQueryAttention"
+    given = {"num_heads": heads, "kv_num_heads": key_heads}
+    for rows, past, seqlens in ((5, 0, "[4,4]"), (1, 4, "[4,2]"), (1, 8, "[4,2]")):
+        total = rows + (past if past != 8 else 4)
+        q, kv = f"2x{rows}x{16 * heads}@-2~2", f"2x{rows}x{16 * key_heads}@-2~2"
+        cache = " ".join([f"2x{key_heads}x{past}x16@-2~2"] * 2) if past else "- -"
+        tail = f"{cache} i32:{seqlens} i32:[{total}.]"
+        row(op, f"{q} {kv} {kv} {tail}", outputs=3, **given)
+        row(op, f"2x{rows}x{16 * (heads + 2 * key_heads)}@-2~2 - - {tail}", outputs=3, **given)
+        row(op, f"{q} {kv} {kv} {tail}", outputs=3, scale=0.4, softcap=3.0, local_window_size=2,
+            **given)
+        row(op, f"{q} {kv} {kv} {tail}", outputs=3, causal=0, **given)
+        row(op, f"{q} {kv} {kv} {tail}", outputs=3, smooth_softmax=1, **given)
+        for shown in (1, 2):
+            row(op, f"{q} {kv} {kv} {tail}", outputs=4, qk_output=shown, **given)
+            row(op, f"{q} {kv} {kv} {tail} - - - 1x1x{rows}x{total}@-3~3", outputs=4, softcap=2.0,
+                qk_output=shown, **given)
+        row(op, f"{q} {kv} {kv} {tail} - - - - {heads}", outputs=3, **given)
+        row(op, f"{q} {kv} {kv} {tail} - - - 1x{heads}x{rows}x{total}@-3~3", outputs=3, **given)
+        for interleaved in (0, 1):
+            row(op, f"{q} {kv} {kv} {tail} 16x8 16x8", outputs=3, do_rotary=1,
+                rotary_interleaved=interleaved, **given)
+            row(op, f"2x{rows}x{16 * (heads + 2 * key_heads)}@-2~2 - - {tail} 16x8 16x8", outputs=3,
+                do_rotary=1, rotary_interleaved=interleaved, **given)
+        row(op, f"{q} {kv} {kv} {tail} 16x8 16x8 i64:2x{rows}@3~9", outputs=3, do_rotary=1, **given)

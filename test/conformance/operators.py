@@ -134,6 +134,7 @@ class Case:
 FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
          "NonMaxSuppression": (0, 2, 3, 4), "GridSample": (0, 1), "RoiAlign": (0, 1, 2),
          "com.microsoft::FusedConv": (1, 2), "com.microsoft::NhwcConv": (1, 2),
+         "com.microsoft::Attention": (3,),
          "AffineGrid": (1,), "CausalConvWithState": (1,), "CenterCropPad": (1,), "Col2Im": (1, 2),
          "DeformConv": (1,), "MaxUnpool": (2,),
          "LSTM": (1, 2, 3, 5, 6, 7), "GRU": (1, 2, 3, 5), "RNN": (1, 2, 3, 5),

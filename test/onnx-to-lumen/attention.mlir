@@ -36,3 +36,39 @@ module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Keys and values packed by heads are sliced, not copied by a product with ones; padding is added
+// to the scores of all heads and rows.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%q: tensor<1x2x12xf32> {onnx.name = "q"}, %kv: tensor<1x5x3x2x4xf32> {onnx.name = "kv"}, %m: tensor<1x5xi32> {onnx.name = "m"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-DAG: lumen.slice %arg1 [0, 0, 0, 0, 0] {{.*}} -> tensor<1x5x3x1x4xf32>
+    // CHECK-DAG: lumen.slice %arg1 [0, 0, 0, 1, 0] {{.*}} -> tensor<1x5x3x1x4xf32>
+    // CHECK-DAG: %[[KEPT:.*]] = lumen.compare <ne> %arg2
+    // CHECK: %[[BIAS:.*]] = lumen.broadcast %{{.*}} : tensor<1x1x1x5xf32> -> tensor<1x3x2x5xf32>
+    // CHECK: %[[SUM:.*]] = lumen.binary <add> %{{.*}}, %[[BIAS]]
+    // CHECK: lumen.softmax %[[SUM]]
+    %none = onnx.absent
+    %0 = onnx.node "MultiHeadAttention"(%q, %kv, %none, %none, %m) domain("com.microsoft") {num_heads = 3 : i64} : (tensor<1x2x12xf32>, tensor<1x5x3x2x4xf32>, none, none, tensor<1x5xi32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
+// A cache of open length: its rows stay below what each sequence has filled, and new ones follow.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x1x32xf32> {onnx.name = "x"}, %k: tensor<1x1x?x8xf32, #lumen.dims<["1", "1", "past", "8"]>> {onnx.name = "k"}, %last: tensor<1xi32> {onnx.name = "last"}, %total: tensor<i32> {onnx.name = "total"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "present"}) {
+    // CHECK: lumen.symbol "groupqueryattention$0"
+    // CHECK: %[[NEW:.*]] = lumen.pick %{{.*}} [0, 1, -1, 3]
+    // CHECK: %[[OLD:.*]] = lumen.pad <constant> %arg1
+    // CHECK: lumen.select %{{.*}}, %[[OLD]]
+    // CHECK: lumen.softmax
+    %none = onnx.absent
+    %0:3 = onnx.node "GroupQueryAttention"(%x, %none, %none, %k, %k, %last, %total) domain("com.microsoft") {num_heads = 2 : i64, kv_num_heads = 1 : i64} : (tensor<1x1x32xf32>, none, none, tensor<1x1x?x8xf32, #lumen.dims<["1", "1", "past", "8"]>>, tensor<1x1x?x8xf32, #lumen.dims<["1", "1", "past", "8"]>>, tensor<1xi32>, tensor<i32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+    onnx.return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
+  }
+}

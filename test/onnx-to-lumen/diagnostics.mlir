@@ -118,7 +118,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 
 // Heads, masks and caches of attention have to fit each other.
 module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} {
-  func.func @main(%q: tensor<1x4x2x8xf32> {onnx.name = "q"}, %k: tensor<1x3x5x8xf32> {onnx.name = "k"}, %f: tensor<1x2x32xf32> {onnx.name = "f"}, %m: tensor<2x6xf32> {onnx.name = "m"}, %c: tensor<9x3xf32> {onnx.name = "c"}, %i: tensor<1x2xi64> {onnx.name = "i"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+  func.func @main(%q: tensor<1x4x2x8xf32> {onnx.name = "q"}, %k: tensor<1x3x5x8xf32> {onnx.name = "k"}, %f: tensor<1x2x32xf32> {onnx.name = "f"}, %m: tensor<2x6xf32> {onnx.name = "m"}, %c: tensor<9x3xf32> {onnx.name = "c"}, %i: tensor<1x2xi64> {onnx.name = "i"}, %p: tensor<1x2x3xi32> {onnx.name = "p"}, %w: tensor<32x5xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
     // expected-error @below {{there are 4 heads of queries and 3 of keys, expected a multiple}}
     %0 = onnx.node "Attention"(%q, %k, %k) {} : (tensor<1x4x2x8xf32>, tensor<1x3x5x8xf32>, tensor<1x3x5x8xf32>) -> tensor<*xf32>
     // expected-error @below {{Q has shape 1x2x32, whose last dimension cannot be split into 5 heads}}
@@ -132,6 +132,12 @@ module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} 
     %4 = onnx.node "RotaryEmbedding"(%q, %c, %c, %i) {rotary_embedding_dim = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<9x3xf32>, tensor<9x3xf32>, tensor<1x2xi64>) -> tensor<*xf32>
     // expected-error @below {{attribute 'activation' is 'Wild', expected Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus or Tanh}}
     %5 = onnx.node "FusedGemm"(%m, %m) domain("com.microsoft") {transB = 1 : i64, activation = "Wild"} : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'num_heads' is 0, expected at least 1}}
+    %6 = onnx.node "MultiHeadAttention"(%f, %f, %f) domain("com.microsoft") {} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>) -> tensor<*xf32>
+    // expected-error @below {{key_padding_mask has shape 1x2x3, expected 1x2x2}}
+    %7 = onnx.node "MultiHeadAttention"(%f, %f, %f, %none, %p) domain("com.microsoft") {num_heads = 4 : i64} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>, none, tensor<1x2x3xi32>) -> tensor<*xf32>
+    // expected-error @below {{weights have 5 columns, expected 3}}
+    %8 = onnx.node "Attention"(%f, %w) domain("com.microsoft") {num_heads = 1 : i64} : (tensor<1x2x32xf32>, tensor<32x5xf32>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
   }
 }

@@ -2,6 +2,9 @@
 
 #include "codegen/common/Lanes.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace lumen;
 
@@ -92,33 +95,59 @@ LaneIndex LaneEmitter::linearize(ArrayRef<LaneIndex> indices, ArrayRef<SymExpr> 
 // Memory
 //===----------------------------------------------------------------------===//
 
+Value LaneEmitter::loadRow(const Access &access, VectorType type, Value base, Value mask) {
+  if (!mask)
+    return vector::LoadOp::create(builder, loc, type, access.memref, ValueRange{base});
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc, type, access.memref, ValueRange{base}, mask,
+                                      zero);
+}
+
+Value LaneEmitter::gather(const Access &access, VectorType type, LaneIndex offset, Value mask) {
+  int64_t lanes = type.getDimSize(0);
+  Value base = offset.bent ? index(0) : offset.base;
+  if (!offset.bent)
+    offset.base = index(0);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  if (!mask)
+    mask = splat(VectorType::get({lanes}, builder.getI1Type()), 1);
+  return vector::GatherOp::create(builder, loc, type, access.memref, ValueRange{base},
+                                  bend(offset, lanes), mask, zero);
+}
+
+Value LaneEmitter::loadRowOrElement(const Access &access, VectorType type, const LaneIndex &offset,
+                                    Value mask) {
+  Value isRow = make<arith::CmpIOp>(arith::CmpIPredicate::eq, index(offset.step), index(1));
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{type}, isRow, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, loadRow(access, type, offset.base, mask));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  // Without a lane that is on, there may be nothing to read.
+  Value data = mask ? gather(access, type, offset, mask)
+                    : broadcast(memref::LoadOp::create(builder, loc, access.memref, offset.base),
+                                type.getDimSize(0));
+  scf::YieldOp::create(builder, loc, data);
+  return branch.getResult(0);
+}
+
 Value LaneEmitter::load(const Access &access, const LanePlace &place) {
   Type stored = storageType(access.type.getElementType());
   Type element = registerType(access.type.getElementType());
   LaneIndex offset = linearize(place.indices, access.strides, place.lanes);
   auto vectorType = VectorType::get({place.lanes}, stored);
+  // A dimension that may have one element is read with a step of 0 or 1.
+  bool isRowOrElement =
+      !offset.bent && offset.step.isNonNegative() && (SymExpr(1) - offset.step).isNonNegative();
   Value data;
-  if (offset.isUniform()) {
+  if (offset.isUniform())
     data = memref::LoadOp::create(builder, loc, access.memref, offset.base);
-  } else if (offset.isRow()) {
-    if (place.mask) {
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-      data = vector::MaskedLoadOp::create(builder, loc, vectorType, access.memref,
-                                          ValueRange{offset.base}, place.mask, zero);
-    } else {
-      data =
-          vector::LoadOp::create(builder, loc, vectorType, access.memref, ValueRange{offset.base});
-    }
-  } else {
-    Value base = offset.bent ? index(0) : offset.base;
-    if (!offset.bent)
-      offset.base = index(0);
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    auto maskType = VectorType::get({place.lanes}, builder.getI1Type());
-    Value mask = place.mask ? place.mask : splat(maskType, 1);
-    data = vector::GatherOp::create(builder, loc, vectorType, access.memref, ValueRange{base},
-                                    bend(offset, place.lanes), mask, zero);
-  }
+  else if (offset.isRow())
+    data = loadRow(access, vectorType, offset.base, place.mask);
+  else if (isRowOrElement)
+    data = loadRowOrElement(access, vectorType, offset, place.mask);
+  else
+    data = gather(access, vectorType, offset, place.mask);
   if (isa<FloatType>(element) && stored != element) {
     Type type = element;
     if (auto vector = dyn_cast<VectorType>(data.getType()))

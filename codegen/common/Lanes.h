@@ -112,6 +112,17 @@ protected:
   LaneIndex linearize(llvm::ArrayRef<LaneIndex> indices, llvm::ArrayRef<SymExpr> strides,
                       int64_t lanes);
 
+private:
+  /// Elements side by side from `base`.
+  mlir::Value loadRow(const Access &access, mlir::VectorType type, mlir::Value base,
+                      mlir::Value mask);
+  mlir::Value gather(const Access &access, mlir::VectorType type, LaneIndex offset,
+                     mlir::Value mask);
+  /// Of a step that is 1 or 0, as the run will know.
+  mlir::Value loadRowOrElement(const Access &access, mlir::VectorType type, const LaneIndex &offset,
+                               mlir::Value mask);
+
+protected:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   bool wide;

@@ -48,10 +48,10 @@ public:
 
   /// The same for blocks [first, last) of a row whose length only the run knows:
   /// calls `emit` for runs of tiles of `rows` rows, some of which may be empty.
-  void emitRuns(CpuKernel &kernel, const RowSplit &split, mlir::Value first, mlir::Value last,
-                llvm::function_ref<void(const SymExpr &rows, mlir::Value row, mlir::Value count,
-                                        bool border)>
-                    emit) const;
+  void emitRuns(
+      CpuKernel &kernel, const RowSplit &split, mlir::Value first, mlir::Value last,
+      llvm::function_ref<void(const SymExpr &rows, mlir::Value row, mlir::Value count, bool border)>
+          emit) const;
 
   struct Line {
     llvm::SmallVector<mlir::Value> outer; ///< indices of the result before the last axis

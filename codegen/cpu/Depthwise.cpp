@@ -207,11 +207,11 @@ func::FuncOp makeDepthwiseFunction(CpuKernel &kernel, const Epilogue *epilogue,
                     call.zeros ? "b" : "", epilogue ? epilogue->key : "raw");
   SmallVector<Type> types(TypeRange{ValueRange(call.values())});
   if (!call.rowCount)
-    return kernel.sharedFunction(
-        name, kernel.builder.getFunctionType(types, {}), [&](OpBuilder &builder, Block &block) {
-          DepthwiseBuilder(kernel, epilogue, call, builder, block).build();
-          func::ReturnOp::create(builder, builder.getUnknownLoc());
-        });
+    return kernel.sharedFunction(name, kernel.builder.getFunctionType(types, {}),
+                                 [&](OpBuilder &builder, Block &block) {
+                                   DepthwiseBuilder(kernel, epilogue, call, builder, block).build();
+                                   func::ReturnOp::create(builder, builder.getUnknownLoc());
+                                 });
   types.push_back(call.rowCount.getType());
   return kernel.sharedFunction(
       name, kernel.builder.getFunctionType(types, {}), [&](OpBuilder &builder, Block &block) {
@@ -355,15 +355,14 @@ void DepthwiseConvolution::emitUnknownTiles(const DepthwiseCall &call,
                   tiles.rowCount = address.size(kernel, rows);
                   Value start = address.add(address.mul(address.fromIndex(row), last.stride),
                                             address.constant(-last.padLow));
-                  tiles.a =
-                      address.offset(inputLine, type, address.mul(start, call.aColumn));
+                  tiles.a = address.offset(inputLine, type, address.mul(start, call.aColumn));
                   tiles.count = address.fromIndex(count);
                   if (border) {
                     tiles.zeros = zeros;
                     tiles.inputBegin = arith::SubIOp::create(kernel.builder, kernel.loc,
                                                              address.constant(0), start);
-                    tiles.inputEnd = arith::SubIOp::create(
-                        kernel.builder, kernel.loc, address.size(kernel, last.input), start);
+                    tiles.inputEnd = arith::SubIOp::create(kernel.builder, kernel.loc,
+                                                           address.size(kernel, last.input), start);
                   }
                   emitTiles(tiles, line, row, begin, end);
                 });

@@ -301,16 +301,15 @@ func::FuncOp makeTileFunction(CpuKernel &kernel, const Epilogue *epilogue, const
                                  });
   // A function that calls the one for so many rows.
   types.push_back(call.rows.getType());
-  return kernel.sharedFunction(
-      nameOf(epilogue, call), kernel.builder.getFunctionType(types, {}),
-      [&](OpBuilder &builder, Block &block) {
-        emitRowSwitch(builder, block, call.tile.rows, [&](int64_t rows) {
-          TileCall one = call;
-          one.rows = Value();
-          one.tile.rows = rows;
-          return makeTileFunction(kernel, epilogue, one);
-        });
-      });
+  return kernel.sharedFunction(nameOf(epilogue, call), kernel.builder.getFunctionType(types, {}),
+                               [&](OpBuilder &builder, Block &block) {
+                                 emitRowSwitch(builder, block, call.tile.rows, [&](int64_t rows) {
+                                   TileCall one = call;
+                                   one.rows = Value();
+                                   one.tile.rows = rows;
+                                   return makeTileFunction(kernel, epilogue, one);
+                                 });
+                               });
 }
 
 } // namespace
@@ -318,8 +317,8 @@ func::FuncOp makeTileFunction(CpuKernel &kernel, const Epilogue *epilogue, const
 void cpu::emitRowSwitch(OpBuilder &builder, Block &block, int64_t most,
                         llvm::function_ref<func::FuncOp(int64_t rows)> functionFor) {
   Location loc = builder.getUnknownLoc();
-  Value rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                          block.getArguments().back());
+  Value rows =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), block.getArguments().back());
   SmallVector<int64_t> cases(most);
   std::iota(cases.begin(), cases.end(), 1);
   auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), rows, cases, cases.size());

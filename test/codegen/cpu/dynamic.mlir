@@ -35,3 +35,21 @@ dispatch.kernel @repeated(%x: !a) -> !r attributes {dispatch.sizes = ["m", "n"]}
   %0 = lumen.broadcast %x [0, 1] : !a -> !r
   dispatch.yield %0 : !r
 }
+
+// Along a vector, that is a row or one element: nothing is gathered.
+// CHECK-LABEL: func.func @"row_or_element.x86-64-v4"
+// CHECK-NOT: vector.gather
+// CHECK: scf.for
+// CHECK: %[[ROW:.*]] = arith.cmpi eq
+// CHECK: scf.if %[[ROW]] -> (vector<{{[0-9]+}}xf32>)
+// CHECK: vector.load
+// CHECK: else
+// CHECK: memref.load
+// CHECK: vector.broadcast
+// CHECK: return
+!e = tensor<64x?xf32, #lumen.dims<["64", "m"]>>
+!s = tensor<64x?xf32, #lumen.dims<["64", "n"]>>
+dispatch.kernel @row_or_element(%x: !e) -> !s attributes {dispatch.sizes = ["m", "n"]} {
+  %0 = lumen.broadcast %x [0, 1] : !e -> !s
+  dispatch.yield %0 : !s
+}

@@ -90,6 +90,11 @@ struct FoldConstants : lumen::impl::FoldConstantsBase<FoldConstants> {
   static void fold(Block &block) {
     OpBuilder builder(block.getParentOp()->getContext());
     for (Operation &op : llvm::make_early_inc_range(block)) {
+      // What has a size that only the run knows is no constant, whatever it moves.
+      auto type = op.getNumResults() == 1 ? dyn_cast<RankedTensorType>(op.getResult(0).getType())
+                                          : RankedTensorType();
+      if (!type || !type.hasStaticShape())
+        continue;
       builder.setInsertionPoint(&op);
       Value result;
       if (isa<TransposeOp, ReshapeOp, SliceOp>(op))

@@ -303,6 +303,9 @@ mlir::FailureOr<mlir::Value> addLastBias(Node &node, mlir::Value x, unsigned bia
 mlir::FailureOr<mlir::Value> activate(Node &node, llvm::StringRef name,
                                       llvm::ArrayRef<double> parameters, mlir::Value x);
 
+/// A float type for computing with numbers of both types: theirs where they have the same one.
+mlir::Type commonRealType(mlir::Type a, mlir::Type b);
+
 /// "f32", "ui8".
 std::string typeText(mlir::Type type);
 

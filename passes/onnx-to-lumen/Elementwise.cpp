@@ -29,6 +29,11 @@ template <UnaryKind kind> static LogicalResult realUnary(Node &node) {
   return unary<kind>(node);
 }
 
+/// The one function of the standard that integers have, too.
+static LogicalResult erf(Node &node) {
+  return node.yield(node.emit.unaryOfReals(UK::Erf, node.input(0)));
+}
+
 /// Activations: a formula of the input, which is a float.
 template <Value (*formula)(Node &, Emitter &, Value)> static LogicalResult activation(Node &node) {
   if (failed(node.expectReal()))
@@ -216,11 +221,13 @@ FailureOr<Value> lumen::activate(Node &node, StringRef name, ArrayRef<double> pa
 static LogicalResult shrink(Node &node) {
   double bias = node.real("bias", 0.0), lambda = node.real("lambd", 0.5);
   Emitter &emit = node.emit;
-  Value x = node.input(0);
+  // Of integers too, while bias and lambd are any numbers.
+  Type element = node.inputType(0).getElementType();
+  Value x = emit.convert(node.input(0), commonRealType(element, element));
   Value inner = emit.select(emit.compare(CK::Gt, x, lambda), emit.binary(BK::Sub, x, bias),
                             emit.splatLike(x, 0));
-  return node.yield(
-      emit.select(emit.compare(CK::Lt, x, -lambda), emit.binary(BK::Add, x, bias), inner));
+  inner = emit.select(emit.compare(CK::Lt, x, -lambda), emit.binary(BK::Add, x, bias), inner);
+  return node.yield(emit.convert(inner, element));
 }
 
 static LogicalResult isInf(Node &node) {
@@ -513,7 +520,7 @@ static const OperatorRow rows[] = {
     {"Div", 2, 2, binary<BK::Div>},
     {"Elu", 1, 1, activation<elu>},
     {"Equal", 2, 2, compare<CK::Eq>},
-    {"Erf", 1, 1, realUnary<UK::Erf>},
+    {"Erf", 1, 1, erf},
     {"Exp", 1, 1, realUnary<UK::Exp>},
     {"Floor", 1, 1, realUnary<UK::Floor>},
     {"Gelu", 1, 1, gelu},

@@ -125,6 +125,13 @@ Value Emitter::unary(UnaryKind kind, Value operand) {
   });
 }
 
+Value Emitter::unaryOfReals(UnaryKind kind, Value operand) {
+  Type element = typeOf(operand).getElementType();
+  if (isa<FloatType>(element))
+    return unary(kind, operand);
+  return convert(unary(kind, convert(operand, builder.getF64Type())), element);
+}
+
 Value Emitter::binary(BinaryKind kind, Value lhs, Value rhs) {
   return elementwise({lhs, rhs}, [&](ArrayRef<Value> x) {
     return create<BinaryOp>(x[0].getType(), kind, x[0], x[1]);

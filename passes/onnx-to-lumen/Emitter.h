@@ -50,6 +50,9 @@ public:
   mlir::Value size(const SymExpr &value) { return size(value, builder.getI64Type()); }
 
   mlir::Value unary(UnaryKind kind, mlir::Value operand);
+  /// A function of floats; integers pass through double, as the reference implementation
+  /// of ONNX does.
+  mlir::Value unaryOfReals(UnaryKind kind, mlir::Value operand);
   /// Operands have the same type.
   mlir::Value binary(BinaryKind kind, mlir::Value lhs, mlir::Value rhs);
   /// The second operand is a number.

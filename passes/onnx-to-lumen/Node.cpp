@@ -16,6 +16,17 @@ std::string lumen::typeText(Type type) {
   return text;
 }
 
+Type lumen::commonRealType(Type a, Type b) {
+  if (a == b && isa<FloatType>(a))
+    return a;
+  auto needsDouble = [](Type type) {
+    return type.isF64() || type.isIntOrIndex() ? type.getIntOrFloatBitWidth() > 16 : false;
+  };
+  MLIRContext *context = a.getContext();
+  return needsDouble(a) || needsDouble(b) ? Type(Float64Type::get(context))
+                                          : Type(Float32Type::get(context));
+}
+
 Attribute Node::attribute(StringRef name) {
   read.insert(name);
   return op.getNodeAttr(name);
@@ -304,7 +315,8 @@ std::optional<Sizes> Node::broadcast(Shape lhs, Shape rhs) {
     std::optional<int64_t> cap = size.cappedAt(other), otherCap = other.cappedAt(size);
     if (cap.value_or(otherCap.value_or(0)) > 1) {
       const SymExpr &whole = cap ? other : size;
-      emit.check(CheckKind::LessEqual, whole, cap ? *cap : *otherCap, "the number of rows that are looked up in a table");
+      emit.check(CheckKind::LessEqual, whole, cap ? *cap : *otherCap,
+                 "the number of rows that are looked up in a table");
       emit.noteEqual(size, other);
       size = SymExpr(whole);
       continue;

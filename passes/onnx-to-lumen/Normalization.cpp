@@ -44,18 +44,19 @@ static Value affine(Emitter &emit, Value x, Value scale, Value bias, int64_t axi
   return x;
 }
 
-/// These inputs, if they are given, are 1-D of `size`, and of the first input's type.
-static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, const SymExpr &size) {
+/// These inputs, if they are given, are 1-D of `size`, and of the type of input `like`.
+static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, const SymExpr &size,
+                                      unsigned like = 0) {
   for (unsigned i : inputs) {
     if (!node.input(i))
       continue;
     if (!node.ensureEqual(node.inputShape(i), size, "channels"))
       return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
                           << ", expected " << size.str();
-    if (failed(node.expectSameElementType(0, i)))
+    if (failed(node.expectSameElementType(like, i)))
       return failure();
   }
-  return success();
+  return node.expectReal(like);
 }
 
 static LogicalResult expectChannels(Node &node) {
@@ -77,28 +78,38 @@ static LogicalResult batchNormalization(Node &node) {
   if (node.integer("spatial", 1) != 1)
     return node.error() << "attribute 'spatial' is 0, expected 1";
   SymExpr channels = node.inputShape(0)[1];
-  if (failed(expectPerChannel(node, {1, 2, 3, 4}, channels)))
+  // The statistics may be of a type of their own since version 14, and scale and bias of
+  // another one since 15.
+  if (failed(expectPerChannel(node, {1, 2}, channels, node.getOpset() < 15 ? 0 : 1)) ||
+      failed(expectPerChannel(node, {3, 4}, channels, node.getOpset() < 14 ? 0 : 3)))
     return failure();
   Emitter &emit = node.emit;
-  auto perChannel = [&](unsigned index) { return emit.cast(node.input(index), channels); };
+  Type element = node.inputType(0).getElementType(), common = element;
+  for (unsigned i : {1, 3})
+    common = commonRealType(common, node.inputType(i).getElementType());
+  auto perChannel = [&](unsigned index) {
+    return emit.convert(emit.cast(node.input(index), channels), common);
+  };
   Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, perChannel(4), epsilon));
   Value scale = emit.binary(BK::Div, perChannel(1), deviation);
   Value bias = emit.binary(BK::Sub, perChannel(2), emit.binary(BK::Mul, perChannel(3), scale));
-  return node.yield(affine(emit, node.input(0), scale, bias, 1));
+  Value result = affine(emit, emit.convert(node.input(0), common), scale, bias, 1);
+  return node.yield(emit.convert(result, element));
 }
 
 //===----------------------------------------------------------------------===//
 // Norms over dimensions of the input
 //===----------------------------------------------------------------------===//
 
-/// Computes in float32 where the type is narrower, as stash_type says by default.
-static FailureOr<Value> withStash(Node &node, Value x, function_ref<Value(Value)> normalize) {
+/// Computes in float32 where the type is narrower, as stash_type says by default, and gives
+/// `element`s.
+static FailureOr<Value> withStash(Node &node, Value x, Type element,
+                                  function_ref<Value(Value)> normalize) {
   if (node.integer("stash_type", 1) != 1)
     return node.error() << "attribute 'stash_type' is " << node.integer("stash_type", 1)
                         << ", expected 1";
   Emitter &emit = node.emit;
-  Type element = Emitter::typeOf(x).getElementType();
-  bool isNarrow = element.getIntOrFloatBitWidth() < 32;
+  bool isNarrow = Emitter::typeOf(x).getElementType().getIntOrFloatBitWidth() < 32;
   Value wide = isNarrow ? emit.convert(x, emit.builder.getF32Type()) : x;
   return emit.convert(normalize(wide), element);
 }
@@ -130,11 +141,11 @@ struct Normalized {
 } // namespace
 
 /// The norm of `x` over dimensions `axis` and after, times input `scale` plus input `bias`,
-/// if that is given.
-static FailureOr<Normalized> normalize(Node &node, NormKind kind, Value x, int64_t axis,
-                                       double epsilon, unsigned scale, unsigned bias) {
+/// if that is given; these and the result have one type.
+static FailureOr<Normalized> normalize(Node &node, NormKind kind, Value x, Type element,
+                                       int64_t axis, double epsilon, unsigned scale,
+                                       unsigned bias) {
   Sizes shape = Emitter::shapeOf(x);
-  Type element = Emitter::typeOf(x).getElementType();
   if (failed(node.expectReal(scale)))
     return failure();
   for (unsigned i : {scale, bias}) {
@@ -149,7 +160,7 @@ static FailureOr<Normalized> normalize(Node &node, NormKind kind, Value x, int64
   }
   Emitter &emit = node.emit;
   Normalized norm;
-  FailureOr<Value> result = withStash(node, x, [&](Value wide) {
+  FailureOr<Value> result = withStash(node, x, element, [&](Value wide) {
     if (node.hasOutput(1) || node.hasOutput(2))
       std::tie(norm.mean, norm.inverse) = statistics(emit, kind, wide, axis, epsilon);
     return emit.norm(kind, wide, axis, epsilon);
@@ -166,7 +177,11 @@ template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), node.inputRank(0));
   if (failed(axis))
     return failure();
-  FailureOr<Normalized> norm = normalize(node, kind, node.input(0), *axis,
+  // The result of an RMS norm has the type of the scale, which may be another one.
+  if (failed(node.expectReal()))
+    return failure();
+  Type element = node.inputType(kind == NormKind::Rms ? 1 : 0).getElementType();
+  FailureOr<Normalized> norm = normalize(node, kind, node.input(0), element, *axis,
                                          node.real("epsilon", 1e-5f), /*scale=*/1, /*bias=*/2);
   if (failed(norm))
     return failure();
@@ -191,8 +206,9 @@ template <NormKind kind> static LogicalResult skipNorm(Node &node) {
   FailureOr<Value> biased = addLastBias(node, sum, kBias);
   if (failed(biased))
     return failure();
-  FailureOr<Normalized> norm = normalize(node, kind, *biased, int64_t(shape.size()) - 1,
-                                         node.real("epsilon", 1e-12f), kScale, kNormBias);
+  FailureOr<Normalized> norm =
+      normalize(node, kind, *biased, node.inputType(0).getElementType(), int64_t(shape.size()) - 1,
+                node.real("epsilon", 1e-12f), kScale, kNormBias);
   if (failed(norm))
     return failure();
   return node.yield({norm->result, norm->mean, norm->inverse, *biased});
@@ -238,8 +254,9 @@ static LogicalResult embedLayerNormalization(Node &node) {
   if (failed(add(2, 0)) || failed(add(3, 8)) || (node.input(4) && failed(add(4, 1))))
     return failure();
   node.ignore("mask_index_type"); // of another output's type
-  FailureOr<Normalized> norm = normalize(node, NormKind::Layer, sum, 2,
-                                         node.real("epsilon", 1e-12f), /*scale=*/5, /*bias=*/6);
+  FailureOr<Normalized> norm =
+      normalize(node, NormKind::Layer, sum, Emitter::typeOf(sum).getElementType(), 2,
+                node.real("epsilon", 1e-12f), /*scale=*/5, /*bias=*/6);
   if (failed(norm))
     return failure();
   // How many tokens of each sequence the mask keeps.
@@ -277,7 +294,7 @@ static FailureOr<Value> normalizeGroups(Node &node, Value x, StringRef attribute
   double epsilon = node.real("epsilon", 1e-5f);
   SymExpr rest = perGroup * product(Node::Shape(shape).drop_front(2));
   Emitter &emit = node.emit;
-  return withStash(node, x, [&](Value wide) {
+  return withStash(node, x, Emitter::typeOf(x).getElementType(), [&](Value wide) {
     Value grouped = emit.reshape(wide, {shape[0], SymExpr(groups), rest});
     return emit.norm(NormKind::Layer, grouped, 2, epsilon);
   });

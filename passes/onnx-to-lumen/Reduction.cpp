@@ -102,21 +102,12 @@ static Value sumSquare(Emitter &emit, Value x, const Reduced &over) {
   return sumOf(emit, emit.binary(BK::Mul, x, x), over);
 }
 
-/// A float function of a reduction; integers pass through double, as the
-/// reference implementation does.
-static Value throughReal(Emitter &emit, Value x, UnaryKind kind) {
-  Type element = Emitter::typeOf(x).getElementType();
-  if (isa<FloatType>(element))
-    return emit.unary(kind, x);
-  return emit.convert(emit.unary(kind, emit.convert(x, emit.builder.getF64Type())), element);
-}
-
 static Value l2(Emitter &emit, Value x, const Reduced &over) {
-  return throughReal(emit, sumSquare(emit, x, over), UK::Sqrt);
+  return emit.unaryOfReals(UK::Sqrt, sumSquare(emit, x, over));
 }
 
 static Value logSum(Emitter &emit, Value x, const Reduced &over) {
-  return throughReal(emit, sumOf(emit, x, over), UK::Log);
+  return emit.unaryOfReals(UK::Log, sumOf(emit, x, over));
 }
 
 /// The maximum is taken out, so that no exponential overflows; an infinite one

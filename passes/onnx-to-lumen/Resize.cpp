@@ -211,10 +211,14 @@ static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const 
   return emit.select(spread(isOutside), outside, result);
 }
 
-/// Resizes along `axes`, of an operand in the order of the file.
+/// Resizes along `axes`, of an operand in the order of the file. Between integers there are
+/// fractions, which are cut off at the end.
 static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
                        ArrayRef<ResizedAxis> axes) {
   int64_t rank = Emitter::typeOf(x).getRank();
+  Type element = Emitter::typeOf(x).getElementType();
+  if (modes.interpolation != Interpolation::Nearest)
+    x = emit.convert(x, commonRealType(element, element));
   bool isImage = rank >= 3 && llvm::all_of(axes, [](const ResizedAxis &axis) { return axis.dim >= 2; });
   if (isImage)
     x = emit.transpose(x, channelsLastPerm(rank));
@@ -222,6 +226,7 @@ static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
     axis.dim -= isImage;
     x = resizeAxis(emit, x, modes, axis);
   }
+  x = emit.convert(x, element);
   return isImage ? emit.transpose(x, channelsFirstPerm(rank)) : x;
 }
 
@@ -271,8 +276,6 @@ static LogicalResult readModes(Node &node, ResizeModes &modes) {
   if (!interpolation)
     return node.error() << "attribute 'mode' is '" << mode << "', expected nearest, linear or cubic";
   modes.interpolation = *interpolation;
-  if (*interpolation != Interpolation::Nearest)
-    return node.expectReal();
   return success();
 }
 

@@ -131,7 +131,8 @@ static LogicalResult gridSample(Node &node) {
   bool alignsCorners = node.integer("align_corners", 0) != 0;
   bool isNearest = mode == "nearest", isCubic = mode == "bicubic" || mode == "cubic";
   if (!isNearest && !isCubic && mode != "bilinear" && mode != "linear")
-    return node.error() << "attribute 'mode' is '" << mode << "', expected nearest, linear or cubic";
+    return node.error() << "attribute 'mode' is '" << mode
+                        << "', expected nearest, linear or cubic";
   std::optional<Padding> padding = llvm::StringSwitch<std::optional<Padding>>(paddingName)
                                        .Case("zeros", Padding::Zeros)
                                        .Case("border", Padding::Border)
@@ -140,16 +141,18 @@ static LogicalResult gridSample(Node &node) {
   if (!padding)
     return node.error() << "attribute 'padding_mode' is '" << paddingName
                         << "', expected zeros, border or reflection";
-  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+  if (failed(node.expectReal(1)))
     return failure();
   Emitter &emit = node.emit;
+  Type element = node.inputType(0).getElementType();
+  Type common = commonRealType(element, node.inputType(1).getElementType());
   Sizes image = sizesOf(node.input(0)), grid = sizesOf(node.input(1));
   int64_t spatial = int64_t(image.size()) - 2, rank = image.size();
   if (spatial < 1 || int64_t(grid.size()) != rank || grid[0] != image[0] ||
       grid.back() != SymExpr(spatial))
-    return node.error() << "grid has shape " << shapeText(grid) << ", which does not fit the input's "
-                        << shapeText(image);
-  Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
+    return node.error() << "grid has shape " << shapeText(grid)
+                        << ", which does not fit the input's " << shapeText(image);
+  Value x = emit.transpose(emit.convert(node.input(0), common), channelsLastPerm(rank));
   Samples at(emit, Sizes(ArrayRef(grid).drop_back()));
   SmallVector<SmallVector<Tap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
@@ -158,14 +161,16 @@ static LogicalResult gridSample(Node &node) {
     offsets.back() = spatial - 1 - d;
     part.back() = 1;
     Value g = emit.slice(node.input(1), offsets, part, SmallVector<int64_t>(rank, 1));
-    g = emit.reshape(g, at.shape);
-    Type type = Emitter::typeOf(g).getElementType();
+    g = emit.convert(emit.reshape(g, at.shape), common);
     GridAxis axis{at, image[d + 2], alignsCorners, *padding};
     Value grown = emit.binary(BK::Add, g, 1);
     Value coordinate =
         alignsCorners
-            ? emit.binary(BK::Mul, emit.binary(BK::Mul, grown, axis.last(type)), 0.5)
-            : emit.binary(BK::Mul, emit.binary(BK::Sub, emit.binary(BK::Mul, grown, at.size(axis.size, type)), 1), 0.5);
+            ? emit.binary(BK::Mul, emit.binary(BK::Mul, grown, axis.last(common)), 0.5)
+            : emit.binary(
+                  BK::Mul,
+                  emit.binary(BK::Sub, emit.binary(BK::Mul, grown, at.size(axis.size, common)), 1),
+                  0.5);
     SmallVector<Tap> &list = taps.emplace_back();
     if (isNearest) {
       list.push_back(axis.tap(emit.unary(UK::RoundEven, coordinate), {}));
@@ -191,9 +196,10 @@ static LogicalResult gridSample(Node &node) {
     list.push_back(axis.tap(emit.binary(BK::Sub, low, 1), horner(emit.binary(BK::Add, t, 1), far)));
     list.push_back(axis.tap(low, horner(t, near)));
     list.push_back(axis.tap(emit.binary(BK::Add, low, 1), horner(rest, near)));
-    list.push_back(axis.tap(emit.binary(BK::Add, low, 2), horner(emit.binary(BK::Add, rest, 1), far)));
+    list.push_back(
+        axis.tap(emit.binary(BK::Add, low, 2), horner(emit.binary(BK::Add, rest, 1), far)));
   }
-  Value result = combine(at, x, /*batch=*/{}, taps);
+  Value result = emit.convert(combine(at, x, /*batch=*/{}, taps), element);
   return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
 }
 
@@ -440,8 +446,9 @@ static LogicalResult roiAlign(Node &node) {
   if (mode != "avg")
     return node.error() << "attribute 'mode' is '" << mode << "'; only avg is supported";
   if (ratio < 1)
-    return node.error() << "attribute 'sampling_ratio' is " << ratio
-                        << "; only numbers of samples that do not depend on the region are supported";
+    return node.error()
+           << "attribute 'sampling_ratio' is " << ratio
+           << "; only numbers of samples that do not depend on the region are supported";
   bool isHalfPixel = coordinates == "half_pixel";
   if (!isHalfPixel && coordinates != "output_half_pixel")
     return node.error() << "attribute 'coordinate_transformation_mode' is '" << coordinates
@@ -475,8 +482,9 @@ static LogicalResult roiAlign(Node &node) {
     Value step = emit.binary(BK::Div, length, double(bins * ratio));
     Value coordinate =
         emit.binary(BK::Add, begin, emit.binary(BK::Mul, emit.binary(BK::Add, number, 0.5), step));
-    Value near = emit.binary(BK::And, emit.compare(CK::Ge, coordinate, emit.splatLike(coordinate, -1)),
-                             emit.compare(CK::Le, coordinate, at.size(size, type)));
+    Value near =
+        emit.binary(BK::And, emit.compare(CK::Ge, coordinate, emit.splatLike(coordinate, -1)),
+                    emit.compare(CK::Le, coordinate, at.size(size, type)));
     isNear = isNear ? emit.binary(BK::And, isNear, near) : near;
     Value last = at.size(size - 1, type);
     coordinate = at.clamp(coordinate, emit.splatLike(coordinate, 0), last);
@@ -486,8 +494,8 @@ static LogicalResult roiAlign(Node &node) {
     taps.push_back({{index(low), emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)},
                     {index(high), fraction}});
   }
-  Value images = emit.broadcast(emit.convert(node.input(2), emit.builder.getI64Type()),
-                                     at.shape, {0});
+  Value images =
+      emit.broadcast(emit.convert(node.input(2), emit.builder.getI64Type()), at.shape, {0});
   Value samples = combine(at, x, images, taps);
   Sizes whole = sizesOf(samples);
   samples = emit.select(emit.broadcast(isNear, whole, {0, 1, 2}), samples,

@@ -54,7 +54,7 @@ void StringPositions::replace(MutableArrayRef<Value> inputs) {
 }
 
 Value StringPositions::restore(Value result) {
-  if (!result || getElementTypeOrSelf(result.getType()) != elementType())
+  if (!result || positions.empty() || getElementTypeOrSelf(result.getType()) != elementType())
     return result;
   for (auto [place, value] : llvm::zip(positions, strings))
     if (place == result)

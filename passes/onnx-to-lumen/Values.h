@@ -27,7 +27,7 @@ mlir::FailureOr<mlir::Value> insertItem(Node &node, mlir::Value sequence, mlir::
 mlir::Value sequenceLength(Emitter &emit, mlir::Value sequence);
 
 /// Converters of operators that move elements see the positions of strings in their
-/// place. Positions are ui64, which no other tensor of an operator is.
+/// place. Positions are ui64, which no other tensor is of an operator that has strings.
 class StringPositions {
 public:
   explicit StringPositions(Emitter &emit) : emit(emit) {}

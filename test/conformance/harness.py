@@ -7,6 +7,7 @@ reported by name, never passed over.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,10 @@ ATOL = 1e-4  # times the largest magnitude of the output
 
 class Broken(Exception):
     """lumenc or lumen-run failed: the message has its words."""
+
+    def __init__(self, message, status=None):
+        super().__init__(message)
+        self.status = status  # None where it did not end
 
 
 def value_info(name, array, fixed=None):
@@ -121,8 +126,9 @@ def call(command, **options):
     except subprocess.TimeoutExpired as error:
         raise Broken(f"{Path(command[0]).name} takes longer than {error.timeout} seconds")
     if result.returncode != 0:
-        words = (result.stderr or result.stdout).strip()[-1500:]
-        raise Broken(f"{Path(command[0]).name}: exit status {result.returncode}: {words}")
+        words = (result.stderr or result.stdout).strip()[-6000:]
+        raise Broken(f"{Path(command[0]).name}: exit status {result.returncode}: {words}",
+                     result.returncode)
     return result
 
 
@@ -150,6 +156,25 @@ def differences(model, inputs, expected, folder, runs, within=None):
             if words:
                 found.setdefault(name, f"at {level} on {threads} threads: {words}")
     return found
+
+
+def run_model(model, inputs, outputs, folder, run):
+    """Compiles a model and runs it at one (level, threads): output name to value.
+
+    A value of bf16 comes as f32. Raises Broken.
+    """
+    path, artifact, values, results = (folder / name for name in
+                                       ("model.onnx", "model.so", "inputs", "outputs"))
+    shutil.rmtree(values, ignore_errors=True)
+    values.mkdir(parents=True)
+    onnx.save(model, path)
+    call(["lumenc", path, "-o", artifact, "-j1"])
+    for name, array in inputs.items():
+        (values / f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    level, threads = run
+    call(["lumen-run", artifact, *(["--inputs", values] if inputs else []), "--threads", threads,
+          "--save-outputs", results], env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+    return {name: np.load(output_file(results, name)) for name in outputs}
 
 
 def describe(nodes, arrays):

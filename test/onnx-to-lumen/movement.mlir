@@ -95,3 +95,16 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Unsigned 64-bit numbers are moved as such, though positions of strings have that type.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x3xui64> {onnx.name = "x"}) -> (tensor<*xui64> {onnx.name = "y"}) {
+    // CHECK-NEXT: %[[T:.*]] = lumen.transpose %arg0 [1, 0] : tensor<2x3xui64> -> tensor<3x2xui64>
+    // CHECK-NEXT: return %[[T]]
+    %0 = onnx.node "Transpose"(%x) {} : (tensor<2x3xui64>) -> tensor<*xui64>
+    onnx.return %0 : tensor<*xui64>
+  }
+}

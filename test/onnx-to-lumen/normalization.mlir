@@ -77,3 +77,30 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} 
     onnx.return %0#0, %0#3 : tensor<*xf32>, tensor<*xf32>
   }
 }
+
+// -----
+
+// Statistics of another type are computed with in a type that holds both.
+module attributes {onnx.opsets = {ai.onnx = 15 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x8xf16> {onnx.name = "x"}, %s: tensor<8xf32> {onnx.name = "s"}) -> (tensor<*xf16> {onnx.name = "y"}) {
+    // CHECK: %[[X:.*]] = lumen.convert %arg0 : tensor<2x8xf16> -> tensor<2x8xf32>
+    // CHECK: lumen.convert %{{.*}} : tensor<2x8xf32> -> tensor<2x8xf16>
+    %0 = onnx.node "BatchNormalization"(%x, %s, %s, %s, %s) {} : (tensor<2x8xf16>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<*xf16>
+    onnx.return %0 : tensor<*xf16>
+  }
+}
+
+// -----
+
+// An RMS norm gives elements of the scale's type.
+module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
+  // CHECK-LABEL: func.func @main
+  // CHECK-SAME: -> (tensor<2x8xf32>
+  func.func @main(%x: tensor<2x8xf16> {onnx.name = "x"}, %s: tensor<8xf32> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.norm <rms> %{{.*}} : tensor<2x8xf32>
+    // CHECK-NOT: lumen.convert
+    %0 = onnx.node "RMSNormalization"(%x, %s) {} : (tensor<2x8xf16>, tensor<8xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

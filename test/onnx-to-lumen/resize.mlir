@@ -13,3 +13,19 @@ module attributes {onnx.opsets = {ai.onnx = 10 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Integers are interpolated as floats, and fractions are cut off once, at the end.
+module attributes {onnx.opsets = {ai.onnx = 19 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x8x2x2xui8> {onnx.name = "x"}) -> (tensor<*xui8> {onnx.name = "y"}) {
+    // CHECK: lumen.convert %arg0 : tensor<1x8x2x2xui8> -> tensor<1x8x2x2xf32>
+    // CHECK-NOT: ui8>
+    // CHECK: lumen.convert %{{.*}} : tensor<1x4x4x8xf32> -> tensor<1x4x4x8xui8>
+    %none = onnx.absent
+    %scales = onnx.constant dense<[1.0, 1.0, 2.0, 2.0]> : tensor<4xf32>
+    %0 = onnx.node "Resize"(%x, %none, %scales) {mode = "linear"} : (tensor<1x8x2x2xui8>, none, tensor<4xf32>) -> tensor<*xui8>
+    onnx.return %0 : tensor<*xui8>
+  }
+}

@@ -38,3 +38,14 @@ func.func @weight(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
   %2 = lumen.contract %x, %1 : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
   return %2 : tensor<3x2xf32>
 }
+
+// -----
+
+// A shape that only the run knows keeps a reshape of a constant.
+// CHECK-LABEL: @open
+// CHECK: lumen.reshape %{{.*}} : tensor<4xf32> -> tensor<?x?xf32
+func.func @open(%x: tensor<?x?xf32, #lumen.dims<["n", "m"]>>) -> tensor<?x?xf32, #lumen.dims<["n", "m"]>> {
+  %0 = lumen.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %1 = lumen.reshape %0 : tensor<4xf32> -> tensor<?x?xf32, #lumen.dims<["n", "m"]>>
+  return %1 : tensor<?x?xf32, #lumen.dims<["n", "m"]>>
+}

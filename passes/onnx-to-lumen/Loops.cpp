@@ -38,6 +38,9 @@ private:
   LogicalResult checkCarried();
   /// Gives sizes that change symbols; true if there were any.
   bool generalize(bool all);
+  /// Makes the loop carry sequences of the strings that are to be stacked; true for each
+  /// stacked output that is one.
+  SmallVector<bool> carryStrings();
   ValueRange carriedResults() { return ValueRange(results).slice(yieldsCondition, inits.size()); }
 
   Node &node;
@@ -114,7 +117,7 @@ LogicalResult LoopBuilder::checkCarried() {
   }
   size_t numCarried = yieldsCondition + inits.size();
   for (auto [i, value] : llvm::enumerate(results)) {
-    if (i >= numCarried && isObject(value.getType()))
+    if (i >= numCarried && !isa<RankedTensorType>(value.getType()))
       return node.error() << "output " << i << " of the body is of type " << value.getType()
                           << ", which cannot be stacked";
     if (!isObject(value.getType()) && failed(tensorLeaving(node, value, i)))
@@ -189,9 +192,49 @@ bool LoopBuilder::generalize(bool all) {
   return isChanged;
 }
 
+SmallVector<bool> LoopBuilder::carryStrings() {
+  OpBuilder &builder = node.emit.builder;
+  Block *block = &region->front();
+  SmallVector<bool> areStrings;
+  SmallVector<Value> stacked(ArrayRef(results).drop_front(yieldsCondition + inits.size()));
+  results.truncate(results.size() - stacked.size());
+  SmallVector<Value> others;
+  for (Value value : stacked) {
+    areStrings.push_back(isObject(value.getType()));
+    if (!areStrings.back()) {
+      others.push_back(value);
+      continue;
+    }
+    Type type = SeqType::get(node.getContext(), itemTypeOf(value.getType()));
+    inits.push_back(node.emit.call("sequence_construct", {}, type));
+    carried.emplace_back();
+    types.push_back(type);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(block);
+    Value before = block->addArgument(type, node.getLoc());
+    results.push_back(node.emit.call("sequence_insert", {before, value}, type));
+  }
+  llvm::append_range(results, others);
+  return areStrings;
+}
+
+/// The items of a sequence of strings along a new first dimension.
+static Value stackStrings(Node &node, Value sequence) {
+  auto item = cast<RankedTensorType>(cast<SeqType>(sequence.getType()).getElementType());
+  SmallVector<int64_t> shape{ShapedType::kDynamic}, none{0};
+  for (int64_t size : item.getShape()) {
+    shape.push_back(size);
+    none.push_back(ShapedType::isDynamic(size) ? 0 : size);
+  }
+  return concatItems(node, sequence, RankedTensorType::get(shape, item.getElementType()),
+                     /*axis=*/0, /*isNew=*/true, none);
+}
+
 FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, Value condition) {
   OpBuilder &builder = node.emit.builder;
   Block *block = &region->front();
+  size_t numInits = inits.size();
+  SmallVector<bool> areStrings = carryStrings();
   std::set<std::string> inner = symbolsDefinedIn(*region);
   inner.insert(induction);
   inner.insert(symbols.begin(), symbols.end());
@@ -262,7 +305,15 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
       builder.getStringAttr(induction), namesOf(node, symbols),
       toAttr(builder.getContext(), initSizes), isConditional ? builder.getUnitAttr() : UnitAttr());
   op.getBody().takeBody(*region);
-  return llvm::to_vector_of<Value>(op.getResults());
+  SmallVector<Value> values(op.getResults().take_front(numInits));
+  ValueRange sequences = op.getResults().slice(numInits, inits.size() - numInits);
+  ValueRange others = op.getResults().drop_front(inits.size());
+  for (bool isString : areStrings) {
+    ValueRange &from = isString ? sequences : others;
+    values.push_back(isString ? stackStrings(node, from.front()) : from.front());
+    from = from.drop_front();
+  }
+  return values;
 }
 
 /// `value`, a scalar, in the shape that the body declares for its argument, which
@@ -452,7 +503,12 @@ static LogicalResult convertScan(Node &node) {
         node.normalizeAxis((*outputAxes)[i], cast<RankedTensorType>(value.getType()).getRank());
     if (failed(axis))
       return failure();
-    value = arrange(node, value, *axis, (*outputDirections)[i] != 0);
+    bool isReversed = (*outputDirections)[i] != 0;
+    if (isObject(value.getType()) && (*axis != 0 || isReversed))
+      return node.error() << "stacks strings along axis " << *axis
+                          << (isReversed ? " backwards" : "")
+                          << ", which is supported forwards along axis 0";
+    value = arrange(node, value, *axis, isReversed);
   }
   return node.yield(*results);
 }

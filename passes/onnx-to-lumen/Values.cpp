@@ -176,6 +176,14 @@ FailureOr<Value> lumen::insertItem(Node &node, Value sequence, Value item, Value
   return node.emit.call("sequence_insert", args, *joined);
 }
 
+Value lumen::concatItems(Node &node, Value sequence, RankedTensorType type, int64_t axis,
+                         bool isNew, ArrayRef<int64_t> none) {
+  Builder &builder = node.emit.builder;
+  return node.callForItem("concat_from_sequence", sequence, type,
+                          {builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(isNew),
+                           builder.getI64ArrayAttr(none)});
+}
+
 Value lumen::sequenceLength(Emitter &emit, Value sequence) {
   return emit.call("sequence_length", sequence,
                    RankedTensorType::get({}, emit.builder.getI64Type()));
@@ -257,10 +265,8 @@ static LogicalResult concatFromSequence(Node &node) {
     shape.insert(shape.begin() + *axis, ShapedType::kDynamic);
   else
     shape[*axis] = ShapedType::kDynamic;
-  Builder &builder = node.emit.builder;
-  return node.yield(node.callForItem(
-      "concat_from_sequence", node.input(0), RankedTensorType::get(shape, item.getElementType()),
-      {builder.getI64IntegerAttr(*axis), builder.getI64IntegerAttr(isNew ? 1 : 0)}));
+  return node.yield(concatItems(
+      node, node.input(0), RankedTensorType::get(shape, item.getElementType()), *axis, isNew != 0));
 }
 
 //===----------------------------------------------------------------------===//

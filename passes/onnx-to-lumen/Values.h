@@ -24,6 +24,10 @@ mlir::Value castText(Emitter &emit, mlir::Value operand, mlir::Type elementType)
 mlir::FailureOr<mlir::Value> itemAt(Node &node, mlir::Value sequence, mlir::Value position);
 mlir::FailureOr<mlir::Value> insertItem(Node &node, mlir::Value sequence, mlir::Value item,
                                         mlir::Value position = {});
+/// The items of a sequence joined along `axis`, which `isNew` adds, to a tensor of what is
+/// known of `type`. Without items it has the sizes `none`; if that is empty, the run ends.
+mlir::Value concatItems(Node &node, mlir::Value sequence, mlir::RankedTensorType type, int64_t axis,
+                        bool isNew, llvm::ArrayRef<int64_t> none = {});
 mlir::Value sequenceLength(Emitter &emit, mlir::Value sequence);
 
 /// Converters of operators that move elements see the positions of strings in their

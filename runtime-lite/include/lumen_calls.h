@@ -42,7 +42,8 @@ int lumen_call_sequence_length(lumen_abi_call_frame *);
 /* (T|V tensor, T? split: i32 or i64, scalar or vector) -> V.
  * Attributes: axis, keepdims (without split). */
 int lumen_call_split_to_sequence(lumen_abi_call_frame *);
-/* (V sequence) -> T|V, EXTENTS?. Attributes: axis, new_axis. */
+/* (V sequence) -> T|V, EXTENTS?. Attributes: axis, new_axis, list of the extents of what
+ * comes of no items, which is a tensor of strings, or of a TENSOR's type; empty: an error. */
 int lumen_call_concat_from_sequence(lumen_abi_call_frame *);
 /* (T|V? value) -> V: an optional that holds it, or nothing. */
 int lumen_call_optional(lumen_abi_call_frame *);

@@ -241,14 +241,29 @@ static int check_fit(frame *frame, lumen_sequence sequence, uint64_t index, int6
   return LUMEN_OK;
 }
 
+/* What comes of no items: `attributes` are at the list of its extents. */
+static int concat_none(frame *frame, lumen_reader attributes, bool to_memory) {
+  int32_t rank = (int32_t)lumen_read_integer(&attributes);
+  const int64_t *shape = (const int64_t *)attributes.at;
+  if (!rank)
+    return lumen_call_fail(frame, LUMEN_ERROR_INVALID_ARGUMENT,
+                           "the sequence is empty, expected an item at least");
+  void *memory;
+  if (to_memory)
+    return lumen_return_memory(frame, 0, rank, shape, &memory);
+  lumen_value result;
+  int code = lumen_make_strings(frame, rank, shape, &result);
+  return code ? code : lumen_return(frame, 0, &result);
+}
+
 int lumen_call_concat_from_sequence(frame *frame) {
   lumen_reader attributes = lumen_attributes(frame);
   int64_t axis = lumen_read_integer(&attributes);
   bool is_new = lumen_read_integer(&attributes) != 0;
+  bool to_memory = frame->call->args[1].kind == LUMEN_ABI_CALL_TENSOR;
   lumen_sequence sequence = sequence_in(frame, 0);
   if (!sequence.length)
-    return lumen_call_fail(frame, LUMEN_ERROR_INVALID_ARGUMENT,
-                           "the sequence is empty, expected an item at least");
+    return concat_none(frame, attributes, to_memory);
   lumen_array first;
   int code = lumen_array_of(frame, &sequence.items[0], &first);
   int32_t rank = first.rank + is_new;
@@ -273,7 +288,6 @@ int lumen_call_concat_from_sequence(frame *frame) {
   uint64_t before = lumen_count((int32_t)axis, shape);
   uint64_t after = lumen_count(rank - (int32_t)axis - 1, shape + axis + 1) * first.element;
 
-  bool to_memory = frame->call->args[1].kind == LUMEN_ABI_CALL_TENSOR;
   lumen_value result;
   lumen_array whole = {0};
   if (to_memory) {

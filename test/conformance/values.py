@@ -207,6 +207,17 @@ case("tfidf",
      "       weights = [2.0, 3.0, 0.5], pool_strings = [\"a\", \"b\", \"c\"]> (w) }",
      {"x": np.array([[1, 1, 3, 3, 3, 7], [8, 6, 7, 5, 6, 8]]), "w": strings("a", "b", "a")},
      {"x": np.array([[7, 8, 6, 7]]), "w": strings("c", "zz")})
+case("stacked-strings",
+     "g (int64 count, bool yes, string[n] a, string[2] t) => (string[n] y, string[k, 2] all,"
+     "                                                       int64[k] trips, string[k, m] lasts)"
+     "{ y, all, trips, lasts = Loop (count, yes, a)"
+     "    <body = b (int64 i, bool c, string[n] in)"
+     "     => (bool go, string[n] out, string[2] one, int64 j, string[n] last)"
+     "     { go = Identity(c) out = StringConcat(in, in) text = Cast <to = 8> (i)"
+     "       one = StringConcat(t, text) j = Identity(i) last = Identity(in) }> }",
+     {"count": number(3), "yes": np.array(True), "a": strings("x", "yz"), "t": strings("p", "q")},
+     {"count": number(1), "yes": np.array(True), "a": strings("x"), "t": strings("", "q")},
+     {"count": number(0), "yes": np.array(True), "a": strings("x", "y"), "t": strings("", "q")})
 case("texts-of-numbers",
      "g (float[n] a, double[n] b, int8[m] c, uint64[k] d, bool[k] e)"
      " => (string[n] p, string[n] q, string[m] r, string[k] s, string[k] t)"

@@ -86,6 +86,27 @@ module {
 
 // -----
 
+// Strings are not stacked in memory: the loop carries a sequence that they are put into.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[NONE:.*]] = lumen.call "sequence_construct"()
+// CHECK: %[[ALL:.*]] = lumen.loop(%[[NONE]]) trips "3" {{.*}} : (!lumen.seq<tensor<2x!lumen.string>>) -> !lumen.seq<tensor<2x!lumen.string>> {
+// CHECK: %[[MORE:.*]] = lumen.call "sequence_insert"(%{{.*}}, %arg0)
+// CHECK: lumen.yield %[[MORE]]
+// CHECK: lumen.call "concat_from_sequence"(%[[ALL]]) [0, 1, [0, 2]]
+module {
+  func.func @main(%t: tensor<2x!onnx.string>) -> tensor<*x!onnx.string> {
+    %m = onnx.constant dense<3> : tensor<i64>
+    %none = onnx.absent
+    %0 = onnx.node "Loop"(%m, %none) {} : (tensor<i64>, none) -> !onnx.unknown bodies ["body"] {
+    ^bb0(%i: tensor<i64>, %c: tensor<i1>):
+      onnx.return %c, %t : tensor<i1>, tensor<2x!onnx.string>
+    }
+    onnx.return %0 : !onnx.unknown
+  }
+}
+
+// -----
+
 // Scan reads an element per trip, from the end where the direction says so, and
 // stacks along the axis it is asked for.
 // CHECK-LABEL: func.func @main

@@ -155,3 +155,27 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// What a Loop carries keeps its rank, and what it stacks is a tensor.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %m = onnx.constant dense<3> : tensor<i64>
+    %none = onnx.absent
+    %axis = onnx.constant dense<0> : tensor<1xi64>
+    // expected-error @below {{carried value 0 begins as f32 of shape 4 and becomes f32 of shape 1xcarried$0, expected the same element type and rank}}
+    %0 = onnx.node "Loop"(%m, %none, %x) {} : (tensor<i64>, none, tensor<4xf32>) -> !onnx.unknown bodies ["body"] {
+    ^bb0(%i: tensor<i64>, %c: tensor<i1>, %s: tensor<*xf32>):
+      %1 = onnx.node "Unsqueeze"(%s, %axis) {} : (tensor<*xf32>, tensor<1xi64>) -> !onnx.unknown
+      onnx.return %c, %1 : tensor<i1>, !onnx.unknown
+    }
+    // expected-error @below {{output 1 of the body is of type '!lumen.seq<tensor<4xf32>>', which cannot be stacked}}
+    %2 = onnx.node "Loop"(%m, %none) {} : (tensor<i64>, none) -> !onnx.unknown bodies ["body"] {
+    ^bb0(%i: tensor<i64>, %c: tensor<i1>):
+      %3 = onnx.node "SequenceConstruct"(%x) {} : (tensor<4xf32>) -> !onnx.unknown
+      onnx.return %c, %3 : tensor<i1>, !onnx.unknown
+    }
+    onnx.return %x : tensor<4xf32>
+  }
+}

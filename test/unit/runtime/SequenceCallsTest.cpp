@@ -180,7 +180,7 @@ TEST(SequenceTest, SplitAndConcat) {
     Args whole = model.tensorOut("z", LUMEN_ABI_I32, 2);
     Attributes split, concat;
     split.integer(test.axis).integer(test.keeps);
-    concat.integer(test.axis).integer(isNew);
+    concat.integer(test.axis).integer(isNew).integers({});
     model.finishEntry();
     model.step(LUMEN_ABI_STEP_CALL,
                model.call(lumen_call_split_to_sequence, in, {y}, model.sizes, split.bytes));
@@ -217,7 +217,7 @@ TEST(SequenceTest, StringsInSequences) {
   TableModel::Arg y = model.valueOut("y", LUMEN_ABI_SEQUENCE), z = model.valueOut("z");
   Attributes split, concat;
   split.integer(0).integer(1);
-  concat.integer(0).integer(1);
+  concat.integer(0).integer(1).integers({});
   model.finishEntry();
   model.step(LUMEN_ABI_STEP_CALL,
              model.call(lumen_call_split_to_sequence, in, {y}, {}, split.bytes));
@@ -241,7 +241,7 @@ TEST(SequenceTest, ConcatDisagrees) {
   CallModel model;
   Args in = {model.valueIn("s", LUMEN_ABI_SEQUENCE, LUMEN_ABI_F32)};
   Attributes attributes;
-  attributes.integer(0).integer(0);
+  attributes.integer(0).integer(0).integers({});
   model.addCall(lumen_call_concat_from_sequence, in, model.tensorOut("y", LUMEN_ABI_F32, 2),
                 attributes);
   OpenModel opened(model);

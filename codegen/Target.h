@@ -47,6 +47,10 @@ struct CompiledKernels {
 
 struct CodegenOptions {
   int optLevel = 3; ///< 0..3
+  /// Every memory access of the kernels is checked by AddressSanitizer, whose runtime the
+  /// process brings. Beside each kernel lies `<kernel>.<level>.extents`, the
+  /// lumen_abi_variant.extents_fn.
+  bool sanitizeAddress = false;
 };
 
 /// What to emit instead of an object, for --emit=llvm|asm.

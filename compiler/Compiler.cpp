@@ -167,6 +167,7 @@ bool Compilation::generateCode(CodeForm form) {
   DiagnosticCapture capture(&context, diagnostics);
   CodegenOptions codegenOptions;
   codegenOptions.optLevel = options.optLevel;
+  codegenOptions.sanitizeAddress = !options.sanitize.empty();
   auto compiled = compileKernels(*module, *target, codegenOptions, form, pool);
   if (failed(compiled)) {
     if (!diagnostics.failed())
@@ -201,6 +202,8 @@ bool Compilation::link() {
                      : options.emit == "lib" ? link::Emit::StaticLibrary
                                              : link::Emit::SharedObject;
   linkOptions.weightsInFile = options.weightsInFile;
+  // For the sanitizer to name the kernel.
+  linkOptions.keepSymbols = !options.sanitize.empty();
   linkOptions.threads = options.jobs;
   return (options.memoryReport.empty() ||
           writeText(options.memoryReport,
@@ -256,6 +259,8 @@ std::string lumen::checkOptions(const CompileOptions &options) {
            "' for --emit, expected one of: so, obj, lib, llvm, asm, " + stageNames();
   if (isArtifact && options.output == "-")
     return "standard output takes texts only, not --emit=" + options.emit;
+  if (!options.sanitize.empty() && options.sanitize != "address")
+    return "unknown sanitizer '" + options.sanitize + "' for --sanitize, expected address";
   if (!options.stopAfter.empty() && !findStage(options.stopAfter))
     return "unknown stage '" + options.stopAfter +
            "' for --stop-after, expected one of: " + stageNames();

@@ -24,6 +24,7 @@ struct CompileOptions {
   std::string target = "cpu"; ///< NAME[:LEVEL+LEVEL|:native]
   ImportOptions import;
   int optLevel = 3;
+  std::string sanitize; ///< "address" or empty; see CodegenOptions
   unsigned jobs = 0; ///< threads of the compiler; 0: one per core
   bool weightsInFile = false;
   bool checkOnly = false;   ///< all stages, but no code and no file

@@ -35,6 +35,7 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Target &targe
                         ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
 
   KernelCode code;
+  code.isSanitized = options.sanitizeAddress;
   code.objects.resize(groups.size());
   code.shapes.assign(target.getLevels().size(), std::vector<LaunchShape>(kernels.size()));
   std::atomic<bool> failed = false;

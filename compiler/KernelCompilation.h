@@ -16,6 +16,7 @@ struct KernelCode {
   /// [level][kernel], levels in the order of the target's, kernels in that of
   /// the module.
   std::vector<std::vector<LaunchShape>> shapes;
+  bool isSanitized = false; ///< CodegenOptions.sanitizeAddress
 };
 
 /// Compiles every kernel of `module` at every level of `target` on the threads of

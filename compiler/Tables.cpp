@@ -183,6 +183,8 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
         variant.grid = *grid;
       else
         variant.gridFunction = variant.symbol + ".grid";
+      if (code.isSanitized)
+        variant.extentsFunction = variant.symbol + ".extents";
       variant.grain = shape.grain;
       variant.scratchSize = shape.scratchSize;
       entry.variants.push_back(std::move(variant));
@@ -190,6 +192,8 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
     tables.kernels.push_back(std::move(entry));
   }
 
+  if (code.isSanitized)
+    tables.guard = "lumen_guard_asan";
   ScheduleBuilder(module, main, tables, kernelIndex).build();
   for (link::Launch &launch : tables.launches)
     launch.flops = flopsOf(kernels[launch.kernel]);

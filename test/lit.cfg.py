@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -36,7 +37,13 @@ for name in ["LUMEN_RESULTS", "LUMEN_FUZZ_RUNS", "LUMEN_TEST_TIER", "HOME"]:
 config.environment["LUMEN_SOURCE_DIR"] = config.lumen_source_dir
 config.environment["LUMEN_BINARY_DIR"] = config.lumen_binary_dir
 
+# The runtime of AddressSanitizer, to preload into programs that lack it.
+asan = "" if "address" in config.sanitize else subprocess.run(
+    [config.c_compiler, "-print-file-name=libclang_rt.asan-x86_64.so"], check=True, text=True,
+    stdout=subprocess.PIPE).stdout.strip()
+
 config.substitutions += [
+    ("%asan", f"'{asan}'"),
     ("%python", config.python),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),

@@ -105,6 +105,10 @@ std::string cpu::gridSymbolName(dispatch::KernelOp kernel, StringRef level) {
   return symbolName(kernel, level) + ".grid";
 }
 
+std::string cpu::extentsSymbolName(dispatch::KernelOp kernel, StringRef level) {
+  return symbolName(kernel, level) + ".extents";
+}
+
 LogicalResult cpu::checkStaticTypes(CpuKernel &kernel) {
   for (Type type :
        llvm::concat<const Type>(kernel.op.getArgumentTypes(), kernel.op.getResultTypes()))
@@ -163,21 +167,72 @@ static LogicalResult checkSymbols(dispatch::KernelOp kernel) {
   return success();
 }
 
-/// The function that computes a grid which is no constant.
-static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const SymExpr &grid,
-                             ModuleOp module) {
+/// A function of a launch's sizes, of which `value` computes i64 values at the end of its
+/// only block. Its arguments are the sizes and `more`.
+static void makeSizesFunction(
+    dispatch::KernelOp kernel, const std::string &name, TypeRange more, TypeRange results,
+    ModuleOp module,
+    llvm::function_ref<void(OpBuilder &, Block &, llvm::function_ref<Value(const SymExpr &)>)>
+        body) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = kernel.getLoc();
-  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
-  auto function = func::FuncOp::create(builder, loc, gridSymbolName(kernel, level),
-                                       builder.getFunctionType({pointer}, {builder.getI64Type()}));
+  SmallVector<Type> arguments = {LLVM::LLVMPointerType::get(kernel.getContext())};
+  llvm::append_range(arguments, more);
+  auto function =
+      func::FuncOp::create(builder, loc, name, builder.getFunctionType(arguments, results));
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToEnd(entry);
   SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(0)));
-  Value value = sizes.get(builder, loc, grid);
-  builder.setInsertionPointToEnd(entry);
-  value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
-  func::ReturnOp::create(builder, loc, value);
+  body(builder, *entry, [&](const SymExpr &size) -> Value {
+    Value value = sizes.get(builder, loc, size);
+    builder.setInsertionPointToEnd(entry);
+    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+  });
+}
+
+/// The function that computes a grid which is no constant.
+static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const SymExpr &grid,
+                             ModuleOp module) {
+  Type i64 = IntegerType::get(kernel.getContext(), 64);
+  makeSizesFunction(kernel, gridSymbolName(kernel, level), {}, i64, module,
+                    [&](OpBuilder &builder, Block &, auto value) {
+                      func::ReturnOp::create(builder, kernel.getLoc(), value(grid));
+                    });
+}
+
+/// How many elements lie from the first to the last of a tensor, both included, if it has
+/// any.
+static SymExpr elementsSpanned(RankedTensorType type, const Sizes &strides) {
+  SymExpr elements = 1;
+  for (auto [size, stride] : llvm::zip_equal(sizesOf(type), strides))
+    elements += (SymExpr::max(size, 1) - 1) * stride;
+  return elements;
+}
+
+/// The function that writes of each argument the bytes that the kernel may touch.
+static void makeExtentsFunction(dispatch::KernelOp kernel, StringRef level, ModuleOp module) {
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  auto body = [&](OpBuilder &builder, Block &entry, auto value) {
+    int32_t slot = 0;
+    auto write = [&](Type argument, const Sizes &strides) {
+      auto type = cast<RankedTensorType>(argument);
+      Type stored = storageType(type.getElementType());
+      SymExpr bytes = elementsSpanned(type, strides) * (stored.getIntOrFloatBitWidth() / 8);
+      for (const SymExpr &size : sizesOf(type))
+        bytes = bytes * SymExpr::min(size, 1); // nothing, where one is 0
+      Value extent = value(bytes);
+      Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(),
+                                          entry.getArgument(1), ArrayRef<LLVM::GEPArg>{slot++});
+      LLVM::StoreOp::create(builder, loc, extent, address, /*alignment=*/8);
+    };
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+      write(type, kernel.getArgumentStrides(i));
+    for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+      write(type, kernel.getResultStrides(i));
+    func::ReturnOp::create(builder, loc);
+  };
+  makeSizesFunction(kernel, extentsSymbolName(kernel, level), pointer, {}, module, body);
 }
 
 namespace {
@@ -298,12 +353,9 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
     Value data = LLVM::LoadOp::create(body, loc, pointer, address, /*alignment=*/8,
                                       /*isVolatile=*/false, /*isNonTemporal=*/false,
                                       /*isInvariant=*/true);
-    SymExpr elements = 1;
-    for (auto [size, stride] : llvm::zip_equal(sizesOf(tensor), strides))
-      elements += (SymExpr::max(size, 1) - 1) * stride;
     // Code does not depend on the number of elements, which is for readers.
     Value memref = memrefOfPointer(body, loc, data, storageType(tensor.getElementType()),
-                                   elements.asConstant().value_or(0));
+                                   elementsSpanned(tensor, strides).asConstant().value_or(0));
     return Access{memref, std::move(strides), tensor};
   };
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
@@ -333,5 +385,7 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   faults.emitReturn(*shape);
   if (!shape->grid.asConstant())
     makeGridFunction(kernel, level, shape->grid, module);
+  if (options.sanitizeAddress)
+    makeExtentsFunction(kernel, level, module);
   return shape;
 }

@@ -33,6 +33,9 @@ std::string symbolName(dispatch::KernelOp kernel, llvm::StringRef level);
 /// that is no constant.
 std::string gridSymbolName(dispatch::KernelOp kernel, llvm::StringRef level);
 
+/// The name of the lumen_abi_variant.extents_fn of a kernel that is sanitized.
+std::string extentsSymbolName(dispatch::KernelOp kernel, llvm::StringRef level);
+
 /// Appends to `module` the function of one kernel. On failure a diagnostic was
 /// emitted at the kernel.
 mlir::FailureOr<LaunchShape> buildKernel(dispatch::KernelOp kernel, llvm::StringRef level,

@@ -10,6 +10,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -48,7 +49,8 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::Capabilities 
 
 /// Builders vectorise and unroll by themselves, so that the pipeline only has to
 /// clean up: the full default one takes three times as long for equal code.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine, int optLevel) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     const CodegenOptions &options) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -61,12 +63,26 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, int opt
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager manager;
   StringRef pipeline =
-      optLevel == 0 ? "function(sroa)"
-                    : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-                      "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
-                      "early-cse<memssa>,loop-mssa(licm),adce)";
+      options.optLevel == 0
+          ? "function(sroa)"
+          : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+            "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
+            "early-cse<memssa>,loop-mssa(licm),adce)";
   llvm::cantFail(builder.parsePassPipeline(manager, pipeline));
+  if (options.sanitizeAddress) {
+    // The process has started the sanitizer. What lies on a stack does not outlive its
+    // function, so the sanitizer need not either.
+    llvm::AddressSanitizerOptions address;
+    address.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+    manager.addPass(llvm::AddressSanitizerPass(address, /*UseGlobalGC=*/false,
+                                               /*UseOdrIndicator=*/false,
+                                               llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
+  }
   manager.run(module, modules);
+  // So that the artifact links and loads without the sanitizer; opening it tells.
+  for (llvm::Function &function : module)
+    if (function.isDeclaration() && function.getName().starts_with("__asan_"))
+      function.setLinkage(llvm::GlobalValue::ExternalWeakLinkage);
 }
 
 LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
@@ -89,10 +105,12 @@ LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
       continue;
     function.addFnAttr("target-cpu", caps.llvmCpu);
     function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (options.sanitizeAddress)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
     if (!function.hasLocalLinkage())
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   }
-  optimize(*code, *machine, options.optLevel);
+  optimize(*code, *machine, options);
 
   llvm::raw_svector_ostream stream(out);
   if (form == CodeForm::LLVM) {

@@ -60,6 +60,7 @@ struct Variant {
   std::string symbol;       ///< CPU: the function in one of the objects.
   std::vector<char> code;   ///< Other targets: the module's bytes.
   std::string gridFunction; ///< Empty: `grid` holds.
+  std::string extentsFunction; ///< Empty: none.
   int64_t grid = 1;
   int64_t grain = 1;
   uint64_t scratchSize = 0;
@@ -128,6 +129,8 @@ struct ModelTables {
 
   uint64_t arenaLowerBound = 0;
   uint64_t bytesWithoutSharing = 0;
+
+  std::string guard; ///< Symbol of the runtime, "lumen_guard_asan"; empty: none.
 };
 
 /// The constants, as they lie in the WEIGHTS region. The bytes are read where

@@ -195,6 +195,7 @@ Constant *Emitter::kernels() {
                                                    ? external(variant.symbol, /*function=*/true)
                                                    : bytes(variant.code));
       variants.point(&lumen_abi_variant::grid_fn, external(variant.gridFunction, true));
+      variants.point(&lumen_abi_variant::extents_fn, external(variant.extentsFunction, true));
       variants.point(&lumen_abi_variant::launch_info, bytes(variant.launchInfo));
     }
     lumen_abi_kernel &row = rows.add();
@@ -326,6 +327,7 @@ void Emitter::run() {
   model.point(&lumen_abi_model::calls, calls());
   model.point(&lumen_abi_model::weights_file, text(weights.file));
   model.point(&lumen_abi_model::weights_id, text(weights.id));
+  model.point(&lumen_abi_model::guard, external(tables.guard, /*function=*/false));
   // A pointer of its own, since rip-relative references cannot span the data of
   // a model larger than 2 GiB.
   if (Constant *data = external(weights.symbol, /*function=*/false))

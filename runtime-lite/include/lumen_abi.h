@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 3u
+#define LUMEN_ABI_VERSION 4u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -222,6 +222,9 @@ typedef struct lumen_abi_variant {
   const void *code;      /* CPU: a lumen_abi_cpu_kernel. Others: module bytes. */
   uint64_t code_size;    /* bytes of a module; 0 for the CPU */
   int64_t (*grid_fn)(const int64_t *sizes); /* NULL: `grid` holds */
+  /* With lumen_abi_model.guard: writes of each argument the bytes from its address that
+   * the kernel may touch. Else NULL. */
+  void (*extents_fn)(const int64_t *sizes, int64_t *extents);
   int64_t grid;          /* number of work units (CPU) or workgroups */
   int64_t grain;         /* fewest work units worth giving to another thread */
   uint64_t scratch_size; /* per worker */
@@ -387,6 +390,9 @@ typedef struct lumen_abi_model {
 
   /* What memory planning reached, for reports; of static plans. */
   uint64_t arena_lower_bound, bytes_without_sharing;
+
+  /* NULL, or the runtime's lumen_guard_asan: kernels were compiled with --sanitize=address. */
+  const struct lumen_guard *guard;
 } lumen_abi_model;
 
 #ifdef __cplusplus

@@ -1,6 +1,8 @@
 /* bindings.c - see bindings.h. */
 #include "bindings.h"
 
+#include "nodes.h"
+
 #include <stdlib.h>
 
 /* When an argument is known. */
@@ -102,10 +104,13 @@ static int offset_of(const lumen_storages *storages, const plan *plan, uint32_t 
   /* Every part of nothing is nothing, wherever its sizes put it. */
   if (!space)
     more = 0, *offset = 0;
-  if (more < 0 || (uint64_t)more > space || *offset > space - (uint64_t)more)
+  if (more < 0 || (uint64_t)more > space || *offset > space - (uint64_t)more) {
+    char node[lumen_node_capacity];
+    lumen_node_of_buffer(abi, index, node);
     return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "%s: a part of a value would begin at byte %lld of %llu", abi->name,
+                      "%s: %sa part of a value would begin at byte %lld of %llu", abi->name, node,
                       (long long)more, (unsigned long long)space);
+  }
   *offset += (uint64_t)more;
   return LUMEN_OK;
 }

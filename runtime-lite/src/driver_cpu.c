@@ -5,6 +5,8 @@
 #include "cpu.h"
 #include "cpu_levels.h"
 #include "driver.h"
+#include "guard.h"
+#include "nodes.h"
 #include "steps.h"
 #include "threads.h"
 
@@ -36,6 +38,7 @@ typedef struct cpu_context {
   lumen_bindings bindings;
   void **owned_outputs; /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
+  int64_t *extents; /* of a launch's arguments, where there is a guard */
 } cpu_context;
 
 static uint64_t align(uint64_t size) {
@@ -189,6 +192,8 @@ static void choose_variants(const lumen_abi_model *abi, uint64_t features, cpu_m
     if (variant->level < state->best_level)
       state->best_level = variant->level;
   }
+  if (abi->guard)
+    state->scratch_size += lumen_guard_gap;
 }
 
 /* Init kernels read weights and write the INIT region. */
@@ -227,6 +232,11 @@ static int cpu_open(model *model, const lumen_model_options *options, lumen_stat
   const lumen_abi_model *abi = model->abi;
   uint64_t features;
   int code = lumen_cpu_check_kernels(abi, lumen_cpu_features(), status);
+  if (!code && abi->guard && !abi->guard->is_there())
+    code = lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
+                      "%s: compiled with --sanitize=address, but the process has no "
+                      "AddressSanitizer: link its runtime into the program, or preload it",
+                      abi->name);
   if (!code)
     code = lumen_cpu_usable_features(abi, options, &features, status);
   if (code)
@@ -291,13 +301,14 @@ static void cpu_context_close(context *context) {
   lumen_storages_close(&state->storages);
   free(state->owned_outputs);
   free(state->owned_capacity);
+  free(state->extents);
   free(state);
   context->device_state = NULL;
 }
 
 /* The arena as large as the plan says. */
 static int fit_arena(context *context, cpu_context *state, lumen_status *status) {
-  const char *name = context->model->abi->name;
+  const lumen_abi_model *abi = context->model->abi;
   uint64_t size = context->plan->arena_size;
   if (context->arena) {
     state->arena = context->arena;
@@ -315,9 +326,13 @@ static int fit_arena(context *context, cpu_context *state, lumen_status *status)
     atomic_fetch_sub(&context->model->memory_used, state->arena_capacity);
   state->arena_capacity = 0;
   state->arena = state->arena_owned = lumen_allocate_large(size);
-  if (!state->arena)
-    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for an arena of %llu bytes",
-                      name, (unsigned long long)size);
+  if (!state->arena) {
+    char node[lumen_node_capacity];
+    lumen_node_of_storage(abi, lumen_largest_storage(abi, context->plan), node);
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
+                      "%s: %sno memory for an arena of %llu bytes", abi->name, node,
+                      (unsigned long long)size);
+  }
   state->arena_capacity = size;
   atomic_fetch_add(&context->model->memory_used, state->arena_capacity);
   return LUMEN_OK;
@@ -409,8 +424,12 @@ static int cpu_context_open(context *context, lumen_status *status) {
     atomic_fetch_add(&context->model->memory_used, state->scratch_size);
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
+    if (abi->guard)
+      state->extents = lumen_allocate(lumen_count_args(abi, abi->launches, abi->num_launches) *
+                                      sizeof(int64_t));
   }
   if (!state || !state->scratch || !state->owned_outputs || !state->owned_capacity ||
+      (abi->guard && !state->extents) ||
       !lumen_storages_open(&state->storages, abi) ||
       !lumen_bindings_open(&state->bindings, abi, device->variants, &state->storages))
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
@@ -442,6 +461,31 @@ static void account(lumen_profile_entry *entry, uint64_t begin) {
     entry->min_ns = spent;
 }
 
+/* Hides or shows all memory of a context that kernels see. */
+static void visit_memory(const context *context, void (*visit)(void *memory, uint64_t size)) {
+  const cpu_context *state = context->device_state;
+  visit(state->arena, context->arena ? context->arena_capacity : state->arena_capacity);
+  visit(state->scratch, state->scratch_size);
+  lumen_heap_visit(&state->storages.heap, visit);
+  for (uint32_t i = 0; i < context->model->abi->num_outputs; ++i)
+    visit(state->owned_outputs[i], state->owned_capacity[i]);
+}
+
+/* Leaves a launch its arguments and scratch, and no other memory of the context. */
+static void guard_launch(const context *context, const lumen_abi_launch *launch) {
+  const cpu_context *state = context->device_state;
+  const cpu_model *device = context->model->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  const lumen_abi_variant *variant = device->variants[launch->kernel];
+  const lumen_binding *binding = state->bindings.current;
+  visit_memory(context, abi->guard->hide);
+  variant->extents_fn(binding->sizes + launch->first_size, state->extents);
+  for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a)
+    abi->guard->show(binding->args[launch->first_arg + a], (uint64_t)state->extents[a]);
+  for (uint64_t at = 0; at < state->scratch_size; at += device->scratch_size)
+    abi->guard->show(state->scratch + at, variant->scratch_size);
+}
+
 static int do_launch(context *context, uint32_t index, lumen_status *status) {
   cpu_context *state = context->device_state;
   const lumen_abi_launch *launch = &context->model->abi->launches[index];
@@ -451,9 +495,14 @@ static int do_launch(context *context, uint32_t index, lumen_status *status) {
   const lumen_binding *binding = state->bindings.current;
   resources with = {context->model, context->executor, state->num_workers, state->scratch};
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
+  const lumen_guard *guard = context->model->abi->guard;
+  if (guard)
+    guard_launch(context, launch);
   uint64_t begin = entry ? now() : 0;
   code = run_launch(&with, launch, binding->args + launch->first_arg,
                     binding->sizes + launch->first_size, binding->grids[index], status);
+  if (guard)
+    visit_memory(context, guard->show);
   if (entry)
     account(entry, begin);
   return code;

@@ -163,6 +163,11 @@ int lumen_heap_holds(const lumen_heap *heap, const void *address) {
   return 0;
 }
 
+void lumen_heap_visit(const lumen_heap *heap, void (*visit)(void *memory, uint64_t size)) {
+  for (lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next)
+    visit(chunk->blocks, chunk->capacity);
+}
+
 void lumen_heap_reset(lumen_heap *heap) {
   for (lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next)
     make_one_block(chunk);

@@ -28,6 +28,8 @@ void lumen_heap_release(lumen_heap *heap, void *memory);
 uint64_t lumen_heap_size(const void *memory);
 /* Whether an address lies in memory of the heap. */
 int lumen_heap_holds(const lumen_heap *heap, const void *address);
+/* Calls `visit` for all memory behind the blocks, their headers included. */
+void lumen_heap_visit(const lumen_heap *heap, void (*visit)(void *memory, uint64_t size));
 /* Gives back all blocks. */
 void lumen_heap_reset(lumen_heap *heap);
 /* The same, and the memory to the system. */

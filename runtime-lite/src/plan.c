@@ -1,6 +1,9 @@
 /* plan.c - from the inputs' extents to a plan, and the last few plans kept. */
 #include "plan.h"
 
+#include "guard.h"
+#include "nodes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +28,10 @@ int lumen_fail_value(const lumen_abi_model *abi, const plan *plan, uint32_t inde
   const lumen_abi_expr *expr = &abi->exprs[plan->causes[index] - 1];
   int64_t a = plan->values[expr->a], b = plan->values[expr->b];
   bool is_division = expr->op == LUMEN_ABI_EXPR_FLOORDIV && b == 0;
-  char where[200];
+  char where[200], node[lumen_node_capacity];
   lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
-  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %lld%s%lld%s", abi->name,
+  lumen_node_of_cause(abi, plan, plan->causes[index], node);
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s%s: %lld%s%lld%s", abi->name, node,
                     is_division ? "a size is divided by zero"
                                 : "a size leaves the range of 64 bits",
                     (long long)a, operators[expr->op], (long long)b, where);
@@ -233,11 +237,12 @@ int lumen_check_storage(const lumen_abi_model *abi, const plan *plan, uint32_t s
   int code = lumen_value_of(abi, plan, expr, &size, status);
   if (code || (size >= 0 && size <= INT64_MAX - LUMEN_ALIGNMENT))
     return code;
-  char where[200];
+  char where[200], node[lumen_node_capacity];
   lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
+  lumen_node_of_storage(abi, storage, node);
   return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                    "%s: an intermediate value would have %lld bytes%s", abi->name, (long long)size,
-                    where);
+                    "%s: %san intermediate value would have %lld bytes%s", abi->name, node,
+                    (long long)size, where);
 }
 
 /* Sizes of the storages in the arena, and places for them. */
@@ -260,14 +265,16 @@ static int plan_arena(planner *planner, plan *plan, lumen_status *status) {
     if (code && !abi->num_steps)
       return code;
     uint64_t size = range->fixed ? storage->size : (uint64_t)plan->values[storage->size_expr];
+    size += abi->guard ? lumen_guard_gap : 0;
     range->size = code ? 0 : (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
     sum += range->size;
     if (sum > INT64_MAX) {
-      char where[200];
+      char where[200], node[lumen_node_capacity];
       lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
+      lumen_node_of_storage(abi, lumen_largest_storage(abi, plan), node);
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "%s: intermediate values have more bytes than memory can hold%s", abi->name,
-                        where);
+                        "%s: %sintermediate values have more bytes than memory can hold%s",
+                        abi->name, node, where);
     }
   }
   lumen_pack(planner->packing, planner->ranges, &plan->arena_size, &plan->arena_lower_bound);

@@ -1,6 +1,8 @@
 /* storages.c - see storages.h. */
 #include "storages.h"
 
+#include "nodes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,9 +62,12 @@ void lumen_storages_reset(lumen_storages *storages) {
   }
 }
 
-static int fail_memory(const lumen_storages *storages, uint64_t size, lumen_status *status) {
-  return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a value of %llu bytes",
-                    storages->abi->name, (unsigned long long)size);
+static int fail_memory(const lumen_storages *storages, uint32_t index, uint64_t size,
+                       lumen_status *status) {
+  char node[lumen_node_capacity];
+  lumen_node_of_storage(storages->abi, index, node);
+  return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %sno memory for a value of %llu bytes",
+                    storages->abi->name, node, (unsigned long long)size);
 }
 
 int lumen_storage_alloc(lumen_storages *storages, uint32_t index, uint64_t size,
@@ -77,7 +82,7 @@ int lumen_storage_alloc(lumen_storages *storages, uint32_t index, uint64_t size,
   base = lumen_heap_alloc(&storages->heap, size);
   storages->bases[index] = base;
   storages->space[index] = base ? lumen_heap_size(base) : 0;
-  return base ? LUMEN_OK : fail_memory(storages, size, status);
+  return base ? LUMEN_OK : fail_memory(storages, index, size, status);
 }
 
 void lumen_storage_free(lumen_storages *storages, uint32_t index) {
@@ -108,14 +113,14 @@ int lumen_storage_append(lumen_storages *storages, uint32_t to, const void *byte
                          lumen_status *status) {
   uint64_t used = storages->used[to], needed;
   if (__builtin_add_overflow(used, size, &needed))
-    return fail_memory(storages, UINT64_MAX, status);
+    return fail_memory(storages, to, UINT64_MAX, status);
   if (!storages->bases[to] || needed > storages->space[to]) {
     /* Twice as much each time, so that appending costs a constant per byte. */
     char *grown = lumen_heap_alloc(&storages->heap, needed > 2 * used ? needed : 2 * used);
     if (!grown && needed < 2 * used)
       grown = lumen_heap_alloc(&storages->heap, needed);
     if (!grown)
-      return fail_memory(storages, needed, status);
+      return fail_memory(storages, to, needed, status);
     if (used)
       memcpy(grown, storages->bases[to], used);
     lumen_heap_release(&storages->heap, storages->bases[to]);

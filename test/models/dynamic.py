@@ -1,13 +1,14 @@
 """Runs models of dynamic shapes, or with a state, against ONNX Runtime.
 
 dynamic.py NAMES... [--level LEVEL] [--threads N] [--samples N] [--static] [--rtol R]
-           [--atol A] [-- FLAGS]
+           [--atol A] [--asan RUNTIME] [-- FLAGS]
 
 A model is compiled once. Its steps (see models.py) then run one after the other
 in one context of lumen-run, with other shapes or a state that each carries from
 its own step before, and every output of every step is compared. --samples adds
 as many runs of random sizes. --static compiles the model anew for the shapes of
-each step instead. What follows `--` goes to lumenc.
+each step instead. --asan lets the kernels check every access to memory, with the library
+of AddressSanitizer's runtime preloaded; '' where lumen-run has it. What follows `--` goes to lumenc.
 
 lumenc and lumen-run are those in PATH, else those of build/bin.
 """
@@ -106,8 +107,9 @@ def compile_model(path, artifact, model, args, feed=None):
     """With a feed, for its shapes alone."""
     shapes = [word for name, value in (feed or {}).items() if value.ndim
               for word in ("--shape", f"{name}={'x'.join(map(str, value.shape))}")]
+    sanitize = [] if args.asan is None else ["--sanitize=address"]
     run(["lumenc", path, "-o", artifact, f"--target=cpu:{args.level}", *model.bindings, *shapes,
-         *args.flags])
+         *sanitize, *args.flags])
 
 
 def run_steps(artifact, feeds, carried, args, folder):
@@ -121,7 +123,10 @@ def run_steps(artifact, feeds, carried, args, folder):
         for name, value in feed.items():
             np.save(output_file(folder / f"in{index}", name), value)
         command += ["--inputs", folder / f"in{index}"]
-    report = json.loads(run(command, env=dict(os.environ, LUMEN_CPU_LEVEL=args.level)))
+    env = dict(os.environ, LUMEN_CPU_LEVEL=args.level)
+    if args.asan is not None:
+        env["LD_PRELOAD"] = args.asan
+    report = json.loads(run(command, env=env))
     for index, step in enumerate(report.get("runs", [report])):
         yield folder / "out" / (str(index) if len(feeds) > 1 else ""), step["memory"]
 
@@ -189,6 +194,7 @@ def main():
     parser.add_argument("--steps", type=int, metavar="N", help="the first N steps only")
     parser.add_argument("--samples", type=int, default=0, metavar="N")
     parser.add_argument("--static", action="store_true")
+    parser.add_argument("--asan", metavar="RUNTIME")
     args = parse(parser)
     args.level = LEVELS.get(args.level, args.level)
     unknown = [name for name in args.models if name not in dynamic]

@@ -89,6 +89,11 @@ struct Flags {
   cl::list<std::string> reportDims{
       "report-dims", cl::desc("Sizes for which the memory plan is evaluated: batch=1,seq=128"),
       cl::value_desc("SYMBOL=N"), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<std::string> sanitize{
+      "sanitize",
+      cl::desc("Let kernels check every access to memory: address, for programs that bring\n"
+               "the runtime of AddressSanitizer"),
+      cl::value_desc("sanitizer"), cl::cat(category)};
   cl::opt<std::string> dumpStages{"dump-stages",
                                   cl::desc("Write the module after each stage into this folder"),
                                   cl::value_desc("folder"), cl::cat(category)};
@@ -113,7 +118,7 @@ struct Flags {
 bool checkNoneEmpty(Flags &flags) {
   for (cl::opt<std::string> *flag :
        {&flags.output, &flags.emit, &flags.target, &flags.name, &flags.weights, &flags.memoryReport,
-        &flags.dumpStages, &flags.stopAfter})
+        &flags.sanitize, &flags.dumpStages, &flags.stopAfter})
     if (flag->getNumOccurrences() && flag->empty())
       return usage((flag->ArgStr.size() == 1 ? "-" : "--") + flag->ArgStr +
                    ": expected a value, found an empty one");
@@ -268,6 +273,7 @@ int main(int argc, char **argv) {
   options.name = flags.name;
   options.target = flags.target;
   options.optLevel = flags.optLevel[0] - '0';
+  options.sanitize = flags.sanitize;
   options.jobs = flags.jobs;
   options.weightsInFile = flags.weights == "file";
   options.checkOnly = flags.check;

@@ -147,6 +147,7 @@ TEST_F(Artifact, HoldsTheTables) {
       EXPECT_EQ(found.grain, variant.grain);
       EXPECT_EQ(found.scratch_size, variant.scratchSize);
       EXPECT_EQ(found.grid_fn != nullptr, !variant.gridFunction.empty());
+      EXPECT_EQ(found.extents_fn, nullptr);
       EXPECT_EQ(found.launch_info != nullptr, !variant.launchInfo.empty());
       ASSERT_NE(found.code, nullptr);
       if (!variant.code.empty())

@@ -87,7 +87,7 @@ struct FakeModel {
     for (int64_t i = 0; i < n; ++i)
       weights[i] = weight(i);
     for (lumen_abi_variant &variant : variants)
-      variant = {1, 0, nullptr, 0, nullptr, n, 1, 16, nullptr};
+      variant = {1, 0, nullptr, 0, nullptr, nullptr, n, 1, 16, nullptr};
     variants[0].level = 0;
     variants[0].code = reinterpret_cast<const void *>(forbidden);
     variants[1].code = reinterpret_cast<const void *>(scale);

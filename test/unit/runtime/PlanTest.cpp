@@ -363,21 +363,22 @@ TEST_F(HugeTest, FloorDivision) {
 TEST_F(HugeTest, Arena) {
   uint32_t t = model.arena(product, 0, 0);
   model.launch(nothing, {x[0], t}, 1);
-  EXPECT_EQ(run(huge, 1 << 12), "huge: no memory for an arena of 4503599627370496 bytes");
+  EXPECT_EQ(run(huge, 1 << 12), "huge: Node 'n': no memory for an arena of 4503599627370496 bytes");
 }
 
 TEST_F(HugeTest, ArenaBeyondAddresses) {
   uint32_t t = model.arena(product, 0, 0), u = model.arena(product, 0, 0),
            v = model.arena(product, 0, 0);
   model.launch(nothing, {t, u, v}, 1);
-  EXPECT_EQ(shapes(huge, 1 << 22), "huge: intermediate values have more bytes than memory can hold "
-                                   "where n is 1099511627776, m is 4194304");
+  EXPECT_EQ(shapes(huge, 1 << 22), "huge: Node 'n': intermediate values have more bytes than memory "
+                                   "can hold where n is 1099511627776, m is 4194304");
 }
 
 TEST_F(HugeTest, NegativeSize) {
   uint32_t size = model.sub(extents[0], extents[1]);
   model.launch(nothing, {model.arena(size, 0, 0)}, 1);
-  EXPECT_EQ(shapes(2, 5), "huge: an intermediate value would have -3 bytes where n is 2, m is 5");
+  EXPECT_EQ(shapes(2, 5),
+            "huge: Node 'n': an intermediate value would have -3 bytes where n is 2, m is 5");
 }
 
 TEST_F(HugeTest, Output) {

@@ -391,9 +391,9 @@ TEST(StepsTest, Offset) {
     EXPECT_EQ(*static_cast<int64_t *>(outputs[0].u.tensor.data), 100 + position);
   }
   position = 11;
-  EXPECT_EQ(opened.run(inputs, outputs), "slice: a part of a value would begin at byte 88 of 80");
+  EXPECT_EQ(opened.run(inputs, outputs), "slice: Node 'n': a part of a value would begin at byte 88 of 80");
   model.buffers[part].offset_expr = back;
-  EXPECT_EQ(opened.run(inputs, outputs), "slice: a part of a value would begin at byte -88 of 80");
+  EXPECT_EQ(opened.run(inputs, outputs), "slice: Node 'n': a part of a value would begin at byte -88 of 80");
 }
 
 // y = 1, or in the branch that `c` takes what a size makes of it, with a and b the
@@ -451,8 +451,10 @@ struct UndefinedTest : testing::Test {
   }
   static int callNothing(lumen_abi_call_frame *) { return LUMEN_OK; }
 
-  static constexpr const char *divided =
-      "undefined: a size is divided by zero: 6 / 0 where a is 6, b is 0";
+  // Of the node, where one needs the size, and else of nothing.
+  static std::string divided(const std::string &node = "") {
+    return "undefined: " + node + "a size is divided by zero: 6 / 0 where a is 6, b is 0";
+  }
   TableModel model{"undefined"};
   std::vector<uint32_t> extents;
   uint32_t x, condition, eight, one, y, quotient, moreThanQuotient, difference, branch;
@@ -462,32 +464,32 @@ TEST_F(UndefinedTest, Check) {
   beginBranch();
   model.step(LUMEN_ABI_STEP_CHECK, model.check(LUMEN_ABI_CHECK_LESS_EQUAL, one, moreThanQuotient,
                                                "Reshape 'r'", "the size"));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided("Reshape 'r': "));
 }
 
 TEST_F(UndefinedTest, LaunchSize) {
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {y}, 1, {one, moreThanQuotient}));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided("Node 'n': "));
 }
 
 TEST_F(UndefinedTest, Set) {
   beginBranch();
   model.step(LUMEN_ABI_STEP_SET, model.symbol("s"), moreThanQuotient);
-  expectUsedOnly(divided);
+  expectUsedOnly(divided());
 }
 
 TEST_F(UndefinedTest, Branch) {
   beginBranch();
   uint32_t inner = model.step(LUMEN_ABI_STEP_BRANCH, moreThanQuotient);
   model.steps[inner].b = model.here();
-  expectUsedOnly(divided);
+  expectUsedOnly(divided());
 }
 
 TEST_F(UndefinedTest, Alloc) {
   beginBranch();
   model.step(LUMEN_ABI_STEP_ALLOC, model.storageOf(model.heap(moreThanQuotient)));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided());
 }
 
 TEST_F(UndefinedTest, Append) {
@@ -496,7 +498,7 @@ TEST_F(UndefinedTest, Append) {
   uint32_t stack = model.heap(zero);
   model.step(LUMEN_ABI_STEP_ALLOC, model.storageOf(stack));
   model.step(LUMEN_ABI_STEP_APPEND, model.storageOf(stack), y, moreThanQuotient);
-  expectUsedOnly(divided);
+  expectUsedOnly(divided());
 }
 
 TEST_F(UndefinedTest, Offset) {
@@ -504,15 +506,16 @@ TEST_F(UndefinedTest, Offset) {
   uint32_t t = model.arena(size, 0, 9);
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {model.part(t, quotient), y}, 1));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided("Node 'n': "));
 }
 
 // Parts of what every run brings anew are found for each run.
 TEST_F(UndefinedTest, OffsetInInput) {
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {model.part(x, difference), y}, 1));
-  expectUsedOnly("undefined: a part of a value would begin at byte -3 of 18446744073709551615", 2,
-                 5);
+  expectUsedOnly("undefined: Node 'n': a part of a value would begin at byte -3 of "
+                 "18446744073709551615",
+                 2, 5);
 }
 
 TEST_F(UndefinedTest, CallSize) {
@@ -520,21 +523,22 @@ TEST_F(UndefinedTest, CallSize) {
   model.step(LUMEN_ABI_STEP_CALL,
              model.call(callNothing, {{y, LUMEN_ABI_CALL_TENSOR, LUMEN_ABI_I64, 1}}, {},
                         {moreThanQuotient}));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided("Call 'c': "));
 }
 
 TEST_F(UndefinedTest, Storage) {
   uint32_t t = model.arena(moreThanQuotient, 0, 9);
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {t, y}, 1));
-  expectUsedOnly(divided);
+  expectUsedOnly(divided("Node 'n': "));
 }
 
 TEST_F(UndefinedTest, NegativeStorage) {
   uint32_t t = model.arena(difference, 0, 9);
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {t, y}, 1));
-  expectUsedOnly("undefined: an intermediate value would have -3 bytes where a is 2, b is 5", 2, 5);
+  expectUsedOnly("undefined: Node 'n': an intermediate value would have -3 bytes where a is 2, b is 5",
+                 2, 5);
 }
 
 TEST_F(UndefinedTest, Bind) {
@@ -544,7 +548,7 @@ TEST_F(UndefinedTest, Bind) {
   uint32_t s = model.symbol("s");
   model.step(LUMEN_ABI_STEP_BIND, s, model.part(t, quotient), LUMEN_ABI_BOOL);
   model.step(LUMEN_ABI_STEP_BIND, s, u, LUMEN_ABI_BOOL);
-  expectUsedOnly(divided);
+  expectUsedOnly(divided());
 }
 
 TEST_F(UndefinedTest, Overflow) {
@@ -556,12 +560,12 @@ TEST_F(UndefinedTest, Overflow) {
   model.steps[branch].b = model.here();
   OpenModel opened(model);
   EXPECT_EQ(run(opened, 6, 0, false), "");
-  EXPECT_EQ(run(opened, 6, 0, true), "undefined: a size leaves the range of 64 bits: "
+  EXPECT_EQ(run(opened, 6, 0, true), "undefined: Node 'n': a size leaves the range of 64 bits: "
                                      "9223372036854775807 + 6 where a is 6, b is 0");
   // The first cause is told, not what came of it.
   EXPECT_EQ(run(opened, 0, 0, false), "");
   EXPECT_EQ(run(opened, 0, 0, true),
-            "undefined: a size is divided by zero: 0 / 0 where a is 0, b is 0");
+            "undefined: Node 'n': a size is divided by zero: 0 / 0 where a is 0, b is 0");
 }
 
 // What a model assumes at its entry it uses, as it does the extents of its outputs.
@@ -570,7 +574,7 @@ TEST_F(UndefinedTest, EntryCheck) {
   beginBranch();
   model.steps[branch].b = model.here();
   OpenModel opened(model);
-  EXPECT_EQ(run(opened, 6, 0, false), divided);
+  EXPECT_EQ(run(opened, 6, 0, false), divided("Reshape 'r': "));
   EXPECT_EQ(run(opened, 6, 2, false), "");
 }
 
@@ -582,7 +586,7 @@ TEST_F(UndefinedTest, OutputExtent) {
   beginBranch();
   model.steps[branch].b = model.here();
   OpenModel opened(model);
-  EXPECT_EQ(run(opened, 6, 0, false), divided);
+  EXPECT_EQ(run(opened, 6, 0, false), divided("output 'y': "));
   EXPECT_EQ(run(opened, 6, 2, false), "");
 }
 

@@ -4,6 +4,8 @@
 
 #include "FakeModel.h"
 
+#include "guard.h"
+
 #include <deque>
 #include <initializer_list>
 #include <vector>
@@ -91,7 +93,8 @@ public:
   uint32_t launch(lumen_abi_cpu_kernel code, std::initializer_list<uint32_t> args,
                   uint32_t numOutputs, std::initializer_list<uint32_t> sizes = {},
                   int64_t (*grid)(const int64_t *) = nullptr) {
-    variants.push_back({0, 0, reinterpret_cast<const void *>(code), 0, grid, 1, 1, 0, nullptr});
+    variants.push_back(
+        {0, 0, reinterpret_cast<const void *>(code), 0, grid, nullptr, 1, 1, 0, nullptr});
     kernels.push_back({"kernel", static_cast<uint32_t>(args.size()), 1, &variants.back()});
     lumen_abi_launch row = {};
     row.kernel = kernels.size() - 1;
@@ -104,6 +107,12 @@ public:
     sizeExprs.insert(sizeExprs.end(), sizes);
     launches.push_back(row);
     return launches.size() - 1;
+  }
+  // Of all launches so far: what a guarded kernel may touch.
+  void guard(const lumen_guard *guard, void (*extents)(const int64_t *, int64_t *)) {
+    abi.guard = guard;
+    for (lumen_abi_variant &variant : variants)
+      variant.extents_fn = extents;
   }
   // Arguments of a call.
   struct Arg {

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import control_models
 import dynamic_models
+import fused_transformers
 import packaged_models
 import transformers
 from packaged_models import packaged
@@ -339,6 +340,15 @@ MODELS |= {
     "gpt-kv": Model(transformers.gpt_kv, steps=transformers.gpt_kv_steps,
                     sample=sample_of(transformers.gpt_kv_feed, transformers.GPT_KV_LIMITS),
                     carried=transformers.GPT_CARRIED),
+    "bert-fused": dynamic(fused_transformers.bert_fused, transformers.bert2_feed,
+                          transformers.BERT2_SIZES, transformers.BERT2_LIMITS),
+    **{name: Model(make, steps=fused_transformers.cached_steps(feed),
+                   sample=sample_of(feed, limits), carried=carried)
+       for name, make, feed, limits, carried in [
+           ("gpt-fused", fused_transformers.gpt_fused, fused_transformers.gpt_fused_feed,
+            fused_transformers.GPT_FUSED_LIMITS, fused_transformers.GPT_CARRIED),
+           ("llama-fused", fused_transformers.llama_fused, fused_transformers.llama_fused_feed,
+            fused_transformers.LLAMA_FUSED_LIMITS, fused_transformers.LLAMA_CARRIED)]},
     "whisper-loop": dynamic(transformers.whisper_loop, transformers.whisper_loop_feed,
                             transformers.WHISPER_LOOP_SIZES, transformers.WHISPER_LOOP_LIMITS,
                             stacked={"scores": 1}),

@@ -243,10 +243,54 @@ private:
   }
 };
 
+/// `contract(x * c, y)` is `contract(x, y) * c` for a number c and an operand that lies in
+/// memory, such as a cache of keys: the factor costs nothing behind the product, and a pass over
+/// the operand before it.
+struct HoistFactor : OpRewritePattern<ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ContractOp op, PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isF32() && !type.getElementType().isF64())
+      return failure();
+    for (Value operand : {op.getLhs(), op.getRhs()}) {
+      Value value = operand;
+      while (value.hasOneUse() && isa_and_nonnull<TransposeOp, ReshapeOp>(value.getDefiningOp()))
+        value = value.getDefiningOp()->getOperand(0);
+      auto product = match(value, BinaryKind::Mul);
+      if (!product || !value.hasOneUse() || !isStored(product->variable))
+        continue;
+      ConstantView factor = *viewRepeated(product->constant);
+      if (!factor.isSplat())
+        continue;
+      rewriter.setInsertionPointAfter(op);
+      Value repeated = makeSplat(rewriter, product->op.getLoc(), type, factor);
+      rewriter.replaceOp(product->op, product->variable);
+      auto scaled = BinaryOp::create(rewriter, op.getLoc(), type, BinaryKind::Mul, op, repeated);
+      rewriter.replaceAllUsesExcept(op, scaled, scaled);
+      return success();
+    }
+    return failure();
+  }
+
+private:
+  /// Whether no kernel makes the value that could multiply on its way.
+  static bool isStored(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (isa<ConcatOp>(op))
+        return true;
+      if (!isa<TransposeOp, ReshapeOp, SliceOp, lumen::CastOp>(op))
+        return false;
+      value = op->getOperand(0);
+    }
+    return true;
+  }
+};
+
 struct FoldAffine : lumen::impl::FoldAffineBase<FoldAffine> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeConstants, DistributeFactor, ScaleWeights, UseAddAndMul>(&getContext());
+    patterns.add<MergeConstants, DistributeFactor, ScaleWeights, UseAddAndMul, HoistFactor>(
+        &getContext());
     FrozenRewritePatternSet frozen(std::move(patterns));
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(applyPatternsGreedily(func, frozen)))

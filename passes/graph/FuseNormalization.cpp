@@ -170,7 +170,8 @@ static std::optional<Cursor> matchRsqrt(Cursor cursor) {
       return inner.operand(0).peeled();
     return std::nullopt;
   };
-  if (cursor.isUnary(UnaryKind::Rsqrt))
+  if (cursor.isUnary(UnaryKind::Rsqrt) ||
+      (cursor.isBinary(BinaryKind::Pow) && getSplatF32(cursor.operand(1).value) == -0.5f))
     return cursor.operand(0).peeled();
   if (cursor.isUnary(UnaryKind::Reciprocal))
     return ofSqrt(cursor.operand(0));

@@ -42,6 +42,8 @@ def FoldAffine : Pass<"fold-affine", "::mlir::ModuleOp"> {
     - `(x * c1) * c2` is `x * (c1*c2)`, and `(x + c1) + c2` is `x + (c1+c2)`;
     - `conv(x, W) * c` is `conv(x, W*c)` for a factor per output channel, and so
       for `contract`;
+    - `contract(x * c, y)` is `contract(x, y) * c` for a number c and an x that no
+      kernel computes;
     - `x - c` is `x + -c`, and `x / c` is `x * (1/c)` where the reciprocal is a
       normal number.
 
@@ -90,6 +92,15 @@ def FuseLookups : Pass<"fuse-lookups", "::mlir::ModuleOp"> {
   let description = [{
     `contract(convert(indices == iota), W)` picks rows of `W`, so it becomes
     `gather(W, indices)`, with zeros where an index names no row.
+  }];
+}
+
+def FuseRotations : Pass<"fuse-rotations", "::mlir::ModuleOp"> {
+  let summary = "turn pairs of elements by rotary positions half by half";
+  let description = [{
+    `x * cos + concat(-x[n:], x[:n]) * sin`, as exporters write rotary positions, becomes
+    `concat(x[:n] * cos[:n] - x[n:] * sin[:n], x[n:] * cos[n:] + x[:n] * sin[n:])`: each half is
+    one pass, and the turned copy of x is not written.
   }];
 }
 

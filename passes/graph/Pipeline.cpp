@@ -14,6 +14,7 @@ void lumen::buildGraphPipeline(OpPassManager &pm) {
   // Patterns are spelled in the model's own layout, without transposes inside.
   pm.addPass(createFuseLookups());
   pm.addPass(createFuseNormalization());
+  pm.addPass(createFuseRotations());
   pm.addPass(createPropagateTransposes());
   pm.addPass(createCanonicalizerPass());
   // Reshapes meet the operations they belong to once no transpose is between.

@@ -128,3 +128,27 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %1 = lumen.binary <div> %x, %d : tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Scaled dot products are spelled with a factor for each operand: that of a cache of keys goes
+// behind the product, where it costs no pass. That of what a kernel computes stays.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[Q:.*]]: tensor<4x8xf32>, %[[PAST:.*]]: tensor<5x8xf32>, %[[NEW:.*]]: tensor<1x8xf32>
+// CHECK: %[[E:.*]] = lumen.unary <exp> %[[Q]]
+// CHECK: %[[SCALED:.*]] = lumen.binary <mul> %[[E]]
+// CHECK: %[[K:.*]] = lumen.concat %[[PAST]], %[[NEW]]
+// CHECK: %[[T:.*]] = lumen.transpose %[[K]]
+// CHECK: %[[S:.*]] = lumen.contract %[[SCALED]], %[[T]]
+// CHECK: lumen.binary <mul> %[[S]]
+func.func @main(%q: tensor<4x8xf32>, %past: tensor<5x8xf32>, %new: tensor<1x8xf32>) -> tensor<4x6xf32> {
+  %c = lumen.constant dense<0.6> : tensor<4x8xf32>
+  %d = lumen.constant dense<0.6> : tensor<6x8xf32>
+  %e = lumen.unary <exp> %q : tensor<4x8xf32> -> tensor<4x8xf32>
+  %0 = lumen.binary <mul> %e, %c : tensor<4x8xf32>
+  %k = lumen.concat %past, %new {axis = 0 : i64} : tensor<5x8xf32>, tensor<1x8xf32> -> tensor<6x8xf32>
+  %1 = lumen.binary <mul> %k, %d : tensor<6x8xf32>
+  %2 = lumen.transpose %1 [1, 0] : tensor<6x8xf32> -> tensor<8x6xf32>
+  %3 = lumen.contract %0, %2 : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  return %3 : tensor<4x6xf32>
+}

@@ -107,3 +107,25 @@ func.func @rms(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   %6 = lumen.binary <mul> %x, %5 : tensor<2x8xf32>
   return %6 : tensor<2x8xf32>
 }
+
+// -----
+
+// The reciprocal root as a power.
+// CHECK-LABEL: @rms_power
+// CHECK-NEXT: %[[N:.*]] = lumen.norm <rms> %{{.*}} {axis = 1 : i64
+// CHECK-NEXT: return %[[N]]
+func.func @rms_power(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %two = lumen.constant dense<2.0> : tensor<2x8xf32>
+  %eight = lumen.constant dense<8.0> : tensor<2x1xf32>
+  %epsilon = lumen.constant dense<1.0e-6> : tensor<2x1xf32>
+  %root = lumen.constant dense<-0.5> : tensor<2x1xf32>
+  %0 = lumen.binary <pow> %x, %two : tensor<2x8xf32>
+  %1 = lumen.reduce <sum> %0 [1] : tensor<2x8xf32> -> tensor<2xf32>
+  %2 = lumen.reshape %1 : tensor<2xf32> -> tensor<2x1xf32>
+  %3 = lumen.binary <div> %2, %eight : tensor<2x1xf32>
+  %4 = lumen.binary <add> %3, %epsilon : tensor<2x1xf32>
+  %5 = lumen.binary <pow> %4, %root : tensor<2x1xf32>
+  %6 = lumen.broadcast %5 [0, 1] : tensor<2x1xf32> -> tensor<2x8xf32>
+  %7 = lumen.binary <mul> %x, %6 : tensor<2x8xf32>
+  return %7 : tensor<2x8xf32>
+}

@@ -1,6 +1,7 @@
 //===- Attention.cpp - attention of heads ---------------------------------===//
 
 #include "passes/onnx-to-lumen/Attention.h"
+#include "passes/onnx-to-lumen/ControlFlow.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -127,6 +128,10 @@ Value Attention::emitResult() {
     scores = emit.select(seen, scores, emit.splatLike(scores, lowestOf(element)));
   if (softmaxType)
     scores = emit.convert(scores, softmaxType);
+  if (changeScores)
+    scores = changeScores(scores);
+  if (!scores)
+    return {};
   if (sink) {
     Sizes column(shape);
     column.back() = 1;
@@ -135,6 +140,10 @@ Value Attention::emitResult() {
   probabilities = emit.softmax(scores, 3, /*log=*/false);
   if (sink)
     probabilities = emit.sliceAxis(probabilities, 3, 0, shape.back());
+  if (changeProbabilities)
+    probabilities = changeProbabilities(probabilities);
+  if (!probabilities)
+    return {};
   probabilities = emit.convert(probabilities, element);
   if (seen)
     probabilities = emit.select(seen, probabilities, emit.splatLike(probabilities, 0));
@@ -247,6 +256,17 @@ static FailureOr<std::optional<int64_t>> readWindowSize(Node &node, StringRef na
   return size < 0 ? std::nullopt : std::make_optional(size);
 }
 
+/// The type that softmax_precision names; null where it is not given.
+static FailureOr<Type> readSoftmaxType(Node &node) {
+  if (!node.has("softmax_precision"))
+    return Type();
+  FailureOr<Type> type = readElementType(node, "softmax_precision", 1);
+  if (failed(type) || !isa<FloatType>(*type))
+    return node.error() << "attribute 'softmax_precision' is "
+                        << node.integer("softmax_precision", 1) << ", expected 1, 10, 11 or 16";
+  return type;
+}
+
 /// Inputs: Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen.
 static LogicalResult attention(Node &node) {
   Emitter &emit = node.emit;
@@ -285,13 +305,10 @@ static LogicalResult attention(Node &node) {
   if (node.has("scale"))
     attention.scale = node.real("scale", 0);
   attention.softcap = node.real("softcap", 0);
-  if (node.has("softmax_precision")) {
-    FailureOr<Type> type = readElementType(node, "softmax_precision", 1);
-    if (failed(type) || !isa<FloatType>(*type))
-      return node.error() << "attribute 'softmax_precision' is "
-                          << node.integer("softmax_precision", 1) << ", expected 1, 10, 11 or 16";
-    attention.softmaxType = *type;
-  }
+  FailureOr<Type> softmaxType = readSoftmaxType(node);
+  if (failed(softmaxType))
+    return failure();
+  attention.softmaxType = *softmaxType;
   if (node.input(3) && failed(applyMask(node, attention)))
     return failure();
 
@@ -329,8 +346,191 @@ static LogicalResult attention(Node &node) {
   return node.yield({result, *key, *value, scores});
 }
 
+//===----------------------------------------------------------------------===//
+// FlexAttention
+//===----------------------------------------------------------------------===//
+
+/// What a body makes of the scores or the probabilities; null, and an error, where it does
+/// not fit them.
+static Value changedBy(Node &node, Region &body, StringRef name, Value x) {
+  if (body.getNumArguments() != 1) {
+    node.error() << "attribute '" << name << "' takes " << body.getNumArguments()
+                 << " inputs, expected 1";
+    return {};
+  }
+  FailureOr<SmallVector<Value>> results = node.convertBody(body, x);
+  if (failed(results)) {
+    (void)node.fail();
+    return {};
+  }
+  auto type = results->size() == 1 ? dyn_cast<RankedTensorType>(results->front().getType())
+                                   : RankedTensorType();
+  if (!type || type.getElementType() != Emitter::typeOf(x).getElementType() ||
+      !node.ensureEqual(sizesOf(type), sizesOf(x), "the shapes of scores")) {
+    node.error() << "attribute '" << name << "' gives "
+                 << (results->empty() ? "nothing" : typeText(results->front().getType()))
+                 << ", expected " << typeText(x.getType());
+    return {};
+  }
+  return node.emit.cast(results->front(), sizesOf(x));
+}
+
+/// Inputs: Q, K, V with heads. Bodies change what is in front of the softmax and behind it.
+static LogicalResult flexAttention(Node &node) {
+  Emitter &emit = node.emit;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (failed(node.expectReal(i)) || failed(node.expectSameElementType(0, i)))
+      return failure();
+    if (node.inputRank(i) != 4)
+      return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
+                          << ", expected four dimensions";
+  }
+  Sizes q = node.inputShape(0), k = node.inputShape(1), v = node.inputShape(2);
+  if (failed(checkHeads(node, q[1], k[1])))
+    return failure();
+  FailureOr<Value> key = agree(node, node.input(1), {q[0], k[1], k[2], q[3]}, "K");
+  FailureOr<Value> value = agree(node, node.input(2), {q[0], k[1], k[2], v[3]}, "V");
+  FailureOr<Type> type = readSoftmaxType(node);
+  if (failed(key) || failed(value) || failed(type))
+    return failure();
+  Attention attention(emit, node.input(0), *key, *value);
+  if (node.has("scale"))
+    attention.scale = node.real("scale", 0);
+  bool isDouble = node.inputType(0).getElementType().isF64();
+  attention.softmaxType = *type      ? *type
+                          : isDouble ? Type(emit.builder.getF64Type())
+                                     : Type(emit.builder.getF32Type());
+  auto change = [&](StringRef name) -> std::function<Value(Value)> {
+    Region *body = node.body(name);
+    if (!body)
+      return {};
+    return [&node, body, name](Value x) { return changedBy(node, *body, name, x); };
+  };
+  attention.changeScores = change("score_mod");
+  attention.changeProbabilities = change("prob_mod");
+  Value result = attention.emitResult();
+  return result ? node.yield(result) : failure();
+}
+
+//===----------------------------------------------------------------------===//
+// LinearAttention
+//===----------------------------------------------------------------------===//
+
+/// A state [batch, heads, size of a key, size of a value] that each step decays, corrects
+/// and adds to, and that each query multiplies. Inputs: query, key, value [batch, steps,
+/// heads * size], past_state, decay, beta.
+static LogicalResult linearAttention(Node &node) {
+  StringRef rule = node.string("update_rule", "gated_delta");
+  if (!llvm::is_contained({"linear", "gated", "delta", "gated_delta"}, rule))
+    return node.error() << "attribute 'update_rule' is '" << rule
+                        << "', expected linear, gated, delta or gated_delta";
+  bool isGated = rule.starts_with("gated"), isDelta = rule.ends_with("delta");
+  for (auto [index, name, isNeeded] :
+       {std::tuple(4u, "decay", isGated), std::tuple(5u, "beta", isDelta)})
+    if (bool(node.input(index)) != isNeeded)
+      return node.error() << "input '" << name << "' is " << (isNeeded ? "missing" : "given")
+                          << ", but attribute 'update_rule' is '" << rule << "'";
+  node.ignore("chunk_size"); // how to compute it
+  for (unsigned i : {0u, 1u, 2u, 4u, 5u})
+    if (node.input(i) && node.inputRank(i) != 3)
+      return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
+                          << ", expected three dimensions";
+  int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0);
+  Emitter &emit = node.emit;
+  Type element = node.inputType(0).getElementType(), f32 = emit.builder.getF32Type();
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||
+      failed(node.expectSameElementType(0, 2)))
+    return failure();
+  // By steps, and by heads of keys: [steps, batch, heads, size].
+  auto bySteps = [&](unsigned index, int64_t parts, StringRef what) -> FailureOr<Value> {
+    FailureOr<Value> split = splitHeads(node, emit.convert(node.input(index), f32), parts, what);
+    if (failed(split))
+      return failure();
+    return emit.transpose(*split, {2, 0, 1, 3});
+  };
+  FailureOr<Value> query = bySteps(0, heads, "query"), key = bySteps(1, keyHeads, "key");
+  FailureOr<Value> value = bySteps(2, keyHeads, "value");
+  if (failed(query) || failed(key) || failed(value) || failed(checkHeads(node, heads, keyHeads)))
+    return failure();
+  Sizes q = sizesOf(*query), k = sizesOf(*key), v = sizesOf(*value);
+  SymExpr steps = q[0], batch = q[1], size = q[3], width = v[3];
+  key = agree(node, *key, {steps, batch, k[2], size}, "key");
+  value = agree(node, *value, {steps, batch, k[2], width}, "value");
+  if (failed(key) || failed(value))
+    return failure();
+  query = emit.reshape(*query, {steps, batch, k[2], SymExpr(heads / keyHeads), size});
+
+  Sizes stateShape{batch, k[2], size, width};
+  Type stateType = element;
+  Value state = emit.splat(emit.typed(stateShape, f32), 0);
+  if (node.input(3)) {
+    stateType = node.inputType(3).getElementType();
+    FailureOr<Value> past = agree(node, node.input(3), stateShape, "past_state");
+    if (failed(past) || failed(node.expectReal(3)))
+      return failure();
+    state = emit.convert(*past, f32);
+  }
+  FailureOr<Value> decay = Value(), beta = Value();
+  if (isGated) {
+    decay = bySteps(4, keyHeads, "decay");
+    if (failed(decay))
+      return failure();
+    SymExpr entries = isOne(sizeOf(*decay, 3)) ? SymExpr(1) : size;
+    decay = agree(node, *decay, {steps, batch, k[2], entries}, "decay");
+  }
+  if (isDelta) {
+    bool isShared = isOne(node.inputShape(5)[2]);
+    beta = bySteps(5, isShared ? 1 : keyHeads, "beta");
+    if (failed(beta))
+      return failure();
+    beta = agree(node, *beta, {steps, batch, isShared ? SymExpr(1) : k[2], SymExpr(1)}, "beta");
+  }
+  if (failed(decay) || failed(beta))
+    return failure();
+
+  auto product = [&](Value rows, Value matrices) {
+    Sizes shape = sizesOf(rows);
+    shape.back() = width;
+    return emit.create<ContractOp>(emit.typed(shape, f32), rows, matrices,
+                                   /*transpose_lhs=*/false, /*transpose_rhs=*/false,
+                                   /*packed=*/false);
+  };
+  auto step = [&](const SymExpr &trip, ValueRange carried) -> FailureOr<SmallVector<Value>> {
+    Value state = carried.front();
+    auto at = [&](Value all) { return elementOf(emit, all, 0, trip); };
+    Value row = at(*key), added = at(*value);
+    if (isGated)
+      state = emit.binary(BK::Mul, state,
+                          emit.broadcast(emit.unary(UK::Exp, at(*decay)), stateShape, {0, 1, 2}));
+    if (isDelta) {
+      Value known = product(emit.reshape(row, {batch, k[2], SymExpr(1), size}), state);
+      added = emit.binary(BK::Sub, added, emit.reshape(known, {batch, k[2], width}));
+      added = emit.binary(BK::Mul, added, emit.broadcastTo(at(*beta), sizesOf(added)));
+    }
+    Value outer = emit.binary(BK::Mul, emit.broadcast(row, stateShape, {0, 1, 2}),
+                              emit.broadcast(added, stateShape, {0, 1, 3}));
+    state = emit.binary(BK::Add, state, outer);
+    return SmallVector<Value>{state, product(at(*query), state)};
+  };
+  FailureOr<SmallVector<Value>> results = emitTrips(node, steps, state, step);
+  if (failed(results))
+    return failure();
+  Value y = emit.transpose((*results)[1], {1, 0, 2, 3, 4});
+  y = emit.reshape(y, {batch, steps, width * heads});
+  double scale = node.real("scale", 0);
+  if (scale != 0) {
+    y = emit.binary(BK::Mul, y, scale);
+  } else {
+    Value root = emit.unary(UK::Sqrt, emit.size(size, f32));
+    y = emit.binary(BK::Div, y, emit.splat(root, sizesOf(y)));
+  }
+  return node.yield({emit.convert(y, element), emit.convert(results->front(), stateType)});
+}
+
 static const OperatorRow rows[] = {
     {"Attention", 3, 7, attention},
+    {"FlexAttention", 3, 3, flexAttention, "", 1, OperatorRow::kNewest, "ai.onnx.preview"},
+    {"LinearAttention", 3, 6, linearAttention, "", 27},
 };
 
 ArrayRef<OperatorRow> lumen::attentionRows() { return rows; }

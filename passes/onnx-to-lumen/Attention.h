@@ -25,6 +25,10 @@ public:
   /// [heads]: a score in each softmax that belongs to no key; null for none.
   mlir::Value sink;
 
+  /// Change the scores in front of the softmax and the probabilities behind it, both in the
+  /// type of the softmax; empty where nothing does. Give null where they cannot.
+  std::function<mlir::Value(mlir::Value)> changeScores, changeProbabilities;
+
   /// [batch, heads, rows, keys], the shape of the scores.
   const Sizes &getShape() const { return shape; }
 
@@ -41,7 +45,7 @@ public:
   /// tensors of [batch].
   mlir::Value isWithin(mlir::Value begin, mlir::Value end);
 
-  /// [batch, heads, rows, size of a value].
+  /// [batch, heads, rows, size of a value]; null where a change failed.
   mlir::Value emitResult();
 
   // What some operators give besides, once the result is emitted, in the shape of the scores.

@@ -31,6 +31,17 @@ Sizes knownSizesOf(mlir::Value value);
 void endRegion(Node &node, mlir::Block *block, mlir::ValueRange values,
                llvm::ArrayRef<SymExpr> sizes);
 
+/// Element `index` of dimension `axis`, without that dimension.
+mlir::Value elementOf(Emitter &emit, mlir::Value operand, int64_t axis, const SymExpr &index);
+
+/// What a trip gives: the next carried values, then what is stacked.
+using TripBody = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+    const SymExpr &trip, mlir::ValueRange carried)>;
+/// A loop of as many trips, which a node of no own condition makes. The body may be asked
+/// for several times. Results: carried values, then stacked ones along a new first dimension.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> emitTrips(Node &node, const SymExpr &trips,
+                                                          mlir::ValueRange inits, TripBody body);
+
 /// While it lives, what is to be said is kept instead: something is converted that
 /// may turn out not to fit the model.
 class Attempt {

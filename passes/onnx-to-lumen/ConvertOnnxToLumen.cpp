@@ -25,15 +25,33 @@ namespace lumen {
 
 static SmallVector<ArrayRef<OperatorRow>> allRows() {
   return {
-      attentionRows(),        branchRows(),        contractionRows(),
-      convolutionRows(),      einsumRows(),        elementwiseRows(),
-      fusedAttentionRows(),   indexingRows(),      loopRows(),
-      movementRows(),         normalizationRows(), poolingRows(),
-      recurrenceRows(),       quantizationRows(),  quantizedOperatorRows(),
-      quantizedProductRows(), reductionRows(),     resizeRows(),
-      rotaryRows(),           samplingRows(),      selectionRows(),
-      shapingRows(),          signalRows(),        stringRows(),
-      trainingRows(),         valueRows(),
+      attentionRows(),
+      branchRows(),
+      contractionRows(),
+      convolutionRows(),
+      einsumRows(),
+      elementwiseRows(),
+      fusedAttentionRows(),
+      indexingRows(),
+      loopRows(),
+      movementRows(),
+      normalizationRows(),
+      poolingRows(),
+      randomRows(),
+      recurrenceRows(),
+      quantizationRows(),
+      quantizedOperatorRows(),
+      quantizedProductRows(),
+      reductionRows(),
+      resizeRows(),
+      rotaryRows(),
+      samplingRows(),
+      selectionRows(),
+      shapingRows(),
+      signalRows(),
+      stringRows(),
+      trainingRows(),
+      valueRows(),
   };
 }
 
@@ -292,6 +310,16 @@ void GraphConverter::noteUnsupported(Operation *op, StringRef domain, StringRef 
     }
 }
 
+/// What can be done instead of using an operator that is not supported; empty if nothing is
+/// known.
+static StringRef adviceFor(StringRef key) {
+  return llvm::StringSwitch<StringRef>(key)
+      .Case("ImageDecoder", "files of images are decoded by the application; give the model pixels")
+      .Case("ai.onnx.preview.training::Gradient",
+            "models are compiled for inference; export gradients as operators")
+      .Default("");
+}
+
 void GraphConverter::reportUnsupported() {
   if (unsupported.empty())
     return;
@@ -309,6 +337,9 @@ void GraphConverter::reportUnsupported() {
         diagnostic << ")";
       },
       [&] { diagnostic << ", "; });
+  for (auto &[key, entry] : unsupported)
+    if (StringRef advice = adviceFor(key); !advice.empty())
+      diagnostic.attachNote(module.getLoc()) << advice;
 }
 
 /// The value, or the symbol that stands for its only element: arithmetic with it folds.
@@ -450,8 +481,10 @@ void GraphConverter::convert(Operation &op) {
   }
   if (auto call = dyn_cast<onnx::CallOp>(op))
     return noteUnsupported(&op, "", call.getCallee());
-  if (isa<onnx::SparseConstantOp>(op))
-    return noteUnsupported(&op, "", "sparse initializer");
+  if (auto sparse = dyn_cast<onnx::SparseConstantOp>(op)) {
+    Emitter emit(builder, op.getLoc(), facts);
+    values[sparse.getResult()] = makeDense(emit, sparse.getValue());
+  }
 }
 
 /// "4x?xf32"; of an unranked type only the element's.

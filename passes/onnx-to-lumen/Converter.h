@@ -267,6 +267,7 @@ llvm::ArrayRef<OperatorRow> samplingRows();
 llvm::ArrayRef<OperatorRow> selectionRows();
 llvm::ArrayRef<OperatorRow> valueRows();
 llvm::ArrayRef<OperatorRow> stringRows();
+llvm::ArrayRef<OperatorRow> randomRows();
 llvm::ArrayRef<OperatorRow> signalRows();
 llvm::ArrayRef<OperatorRow> trainingRows();
 
@@ -290,6 +291,9 @@ mlir::FailureOr<mlir::Value> withChannelsLast(Node &node, mlir::Value image);
 /// surrounds the input; null: zeros.
 mlir::FailureOr<mlir::Value> emitConvolution(Node &node, mlir::Value input, mlir::Value weight,
                                              mlir::Value padding = {});
+
+/// A sparse constant as a tensor of all its elements.
+mlir::Value makeDense(Emitter &emit, onnx::SparseTensorAttr value);
 
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);

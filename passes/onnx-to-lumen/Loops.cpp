@@ -316,6 +316,21 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
   return values;
 }
 
+FailureOr<SmallVector<Value>> lumen::emitTrips(Node &node, const SymExpr &trips, ValueRange inits,
+                                               TripBody body) {
+  LoopBuilder loop(node, inits, /*yieldsCondition=*/false);
+  LogicalResult converted = loop.convert([&](ValueRange carried) {
+    // What holds in a trip does not behind the loop.
+    SizeFacts outside = node.emit.facts;
+    FailureOr<SmallVector<Value>> results = body(loop.trip(), carried);
+    node.emit.facts = std::move(outside);
+    return results;
+  });
+  if (failed(converted))
+    return failure();
+  return loop.finish(trips, Value());
+}
+
 /// `value`, a scalar, in the shape that the body declares for its argument, which
 /// may be one element in a dimension.
 static Value asDeclared(Node &node, Value value, BlockArgument argument) {
@@ -416,11 +431,10 @@ static FailureOr<SmallVector<int64_t>> readDirections(Node &node, StringRef name
   return list;
 }
 
-/// Element `index` of dimension `axis`, without that dimension.
-static Value pick(Node &node, Value operand, int64_t axis, const SymExpr &index) {
+Value lumen::elementOf(Emitter &emit, Value operand, int64_t axis, const SymExpr &index) {
   Sizes sizes = sizesOf(operand);
   sizes.erase(sizes.begin() + axis);
-  return node.emit.reshape(node.emit.sliceAxis(operand, axis, index, 1), sizes);
+  return emit.reshape(emit.sliceAxis(operand, axis, index, 1), sizes);
 }
 
 /// A stacked output in the direction and with the axis that the node asks for.
@@ -481,17 +495,14 @@ static LogicalResult convertScan(Node &node) {
                           << " elements, expected the same";
   }
 
-  LoopBuilder loop(node, node.getInputs().take_front(numStates), /*yieldsCondition=*/false);
-  auto convertTrip = [&](ValueRange carried) {
+  auto convertTrip = [&](const SymExpr &trip, ValueRange carried) {
     SmallVector<Value> arguments(carried);
     for (auto [value, axis, direction] : llvm::zip(scanned, *axes, *directions))
-      arguments.push_back(
-          pick(node, value, axis, direction ? trips - 1 - loop.trip() : loop.trip()));
+      arguments.push_back(elementOf(node.emit, value, axis, direction ? trips - 1 - trip : trip));
     return node.convertBody(*body, arguments);
   };
-  if (failed(loop.convert(convertTrip)))
-    return failure();
-  FailureOr<SmallVector<Value>> results = loop.finish(trips, Value());
+  FailureOr<SmallVector<Value>> results =
+      emitTrips(node, trips, node.getInputs().take_front(numStates), convertTrip);
   if (failed(results))
     return failure();
   if (static_cast<int64_t>(results->size()) != numStates + numStacked)
@@ -539,10 +550,10 @@ static LogicalResult convertSequenceMap(Node &node) {
   SmallVector<Value> inits;
   for (unsigned i = 0; i < node.getNumOutputs(); ++i)
     inits.push_back(node.emit.call("sequence_construct", {}, empty));
-  LoopBuilder loop(node, inits, /*yieldsCondition=*/false);
-  auto convertTrip = [&](ValueRange carried) -> FailureOr<SmallVector<Value>> {
+  auto convertTrip = [&](const SymExpr &number,
+                         ValueRange carried) -> FailureOr<SmallVector<Value>> {
     Value trip = node.emit.create<SizesOp>(
-        RankedTensorType::get({}, node.emit.builder.getI64Type()), toAttr(context, {loop.trip()}));
+        RankedTensorType::get({}, node.emit.builder.getI64Type()), toAttr(context, {number}));
     SmallVector<Value> arguments;
     for (Value input : node.getInputs()) {
       FailureOr<Value> item = input;
@@ -567,9 +578,7 @@ static LogicalResult convertSequenceMap(Node &node) {
     }
     return sequences;
   };
-  if (failed(loop.convert(convertTrip)))
-    return failure();
-  FailureOr<SmallVector<Value>> results = loop.finish(trips, Value());
+  FailureOr<SmallVector<Value>> results = emitTrips(node, trips, inits, convertTrip);
   return failed(results) ? failure() : node.yield(*results);
 }
 

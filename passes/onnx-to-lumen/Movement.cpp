@@ -335,6 +335,20 @@ static LogicalResult centerCropPad(Node &node) {
   return node.yield(x);
 }
 
+/// The elements that a dimension of `size` repeats in front of it, in it and behind it,
+/// `count` in all, of which `low` lie in front.
+static Value periodicPlaces(Emitter &emit, PadKind kind, const SymExpr &low, const SymExpr &size,
+                            const SymExpr &count) {
+  Value place = emit.iota(emit.typed({count}, emit.builder.getI64Type()), 0);
+  place = emit.binary(BK::Sub, place, low);
+  if (kind == PadKind::Wrap)
+    return emit.binary(BK::Mod, place, SymExpr::max(size, 1));
+  SymExpr period = SymExpr::max((size - 1) * 2, 1);
+  place = emit.binary(BK::Mod, place, period);
+  Value mirrored = emit.binary(BK::Add, emit.unary(UnaryKind::Neg, place), period);
+  return emit.binary(BK::Min, place, mirrored);
+}
+
 static LogicalResult pad(Node &node) {
   StringRef mode = node.string("mode", "constant");
   std::optional<PadKind> kind = padKind(mode);
@@ -369,6 +383,7 @@ static LogicalResult pad(Node &node) {
     return node.error() << "pads have " << pads.size() << " entries, expected " << 2 * axes->size();
   Sizes low(shape.size(), SymExpr(0)), high = low, offsets = low, result(shape);
   bool isCropped = false;
+  SmallVector<std::pair<size_t, SymExpr>> wide; // axes, and how much is in front
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (!axes->mayContain(axis))
       continue;
@@ -393,31 +408,32 @@ static LogicalResult pad(Node &node) {
         offsets[axis] = crop;
       isCropped = true;
     }
-    // A reflection does not repeat the border, and both read within one period.
-    SymExpr most = *kind == PadKind::Reflect ? size - 1 : size;
-    bool isBounded = *kind == PadKind::Reflect || *kind == PadKind::Wrap;
-    bool isTooWide = false;
-    for (const SymExpr *amount : {&low[axis], &high[axis]})
-      if (isBounded) {
-        isTooWide |= (*amount - most).isPositive();
-        emit.check(CheckKind::LessEqual, *amount, SymExpr::max(most, 0), "the size of a pad");
-      }
-    if (*kind == PadKind::Edge && size == SymExpr(0))
-      isTooWide |= result[axis] != SymExpr(0);
-    else if (*kind == PadKind::Edge)
-      emit.check(CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
-                 "the number of elements to repeat at the edge");
-    if (isTooWide)
+    if (*kind == PadKind::Constant)
+      continue;
+    if (size == SymExpr(0) && result[axis] != SymExpr(0))
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
-                          << " of mode '" << mode << "' are wider than dimension " << axis
-                          << " of size " << size.str();
+                          << " of mode '" << mode << "' repeat dimension " << axis
+                          << ", which is empty";
+    emit.check(CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
+               "the number of elements to repeat");
+    // A reflection does not repeat the border. A pad reads within one period; what may be
+    // wider is gathered.
+    SymExpr most = *kind == PadKind::Reflect ? size - 1 : size;
+    if (*kind != PadKind::Edge &&
+        (!(most - low[axis]).isNonNegative() || !(most - high[axis]).isNonNegative())) {
+      wide.push_back({axis, low[axis]});
+      low[axis] = high[axis] = 0;
+    }
   }
   if (failed(node.checkSize(result)))
     return failure();
   Value x = node.input(0);
   if (isCropped)
     x = emit.slice(x, offsets, shape, SmallVector<int64_t>(shape.size(), 1));
-  return node.yield(emit.cast(emit.pad(*kind, x, value, low, high), result));
+  x = emit.pad(*kind, x, value, low, high);
+  for (auto &[axis, first] : wide)
+    x = emit.gather(x, periodicPlaces(emit, *kind, first, shape[axis], result[axis]), axis);
+  return node.yield(emit.cast(x, result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -536,7 +552,7 @@ static const OperatorRow rows[] = {
     OperatorRow{"DepthToSpace", 1, 1, depthToSpace}.moving(),
     OperatorRow{"Expand", 2, 2, expand}.moving(),
     OperatorRow{"Gather", 2, 2, gather}.moving(),
-    {"Pad", 1, 4, pad, "reflect and wrap by at most one period"},
+    {"Pad", 1, 4, pad},
     OperatorRow{"Slice", 1, 5, slice}.moving(),
     OperatorRow{"SpaceToDepth", 1, 1, spaceToDepth}.moving(),
     OperatorRow{"Split", 1, 2, split}.moving(),

@@ -66,15 +66,15 @@ static LogicalResult expectChannels(Node &node) {
                       << ", expected at least two dimensions";
 }
 
-/// Inputs: X, scale, B, mean, variance. The statistics are constants, so scale
-/// and bias fold into two numbers per channel.
+/// Inputs: X, scale, B, mean, variance. The statistics are mostly constants, so that scale
+/// and bias fold into two numbers per channel; in training they are those of X, and
+/// running means of them are results.
 static LogicalResult batchNormalization(Node &node) {
   if (failed(expectChannels(node)))
     return failure();
   double epsilon = node.real("epsilon", 1e-5f);
-  node.ignore("momentum"); // of the running statistics
-  if (node.integer("training_mode", 0) != 0)
-    return node.error() << "attribute 'training_mode' is 1; only inference is supported";
+  double momentum = node.real("momentum", 0.9f);
+  bool isTraining = node.integer("training_mode", 0) != 0;
   if (node.integer("spatial", 1) != 1)
     return node.error() << "attribute 'spatial' is 0, expected 1";
   SymExpr channels = node.inputShape(0)[1];
@@ -85,33 +85,61 @@ static LogicalResult batchNormalization(Node &node) {
     return failure();
   Emitter &emit = node.emit;
   Type element = node.inputType(0).getElementType(), common = element;
-  for (unsigned i : {1, 3})
-    common = commonRealType(common, node.inputType(i).getElementType());
+  Type statistic = node.inputType(3).getElementType();
+  for (Type type : {node.inputType(1).getElementType(), statistic})
+    common = commonRealType(common, type);
   auto perChannel = [&](unsigned index) {
     return emit.convert(emit.cast(node.input(index), channels), common);
   };
-  Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, perChannel(4), epsilon));
+  Value x = emit.convert(node.input(0), common);
+  Sizes shape = node.inputShape(0);
+  Value mean = perChannel(3), variance = perChannel(4), nextMean, nextVariance;
+  if (isTraining) {
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+    axes.erase(axes.begin() + 1);
+    SymExpr count = shape[0] * product(Node::Shape(shape).drop_front(2));
+    auto meanOf = [&](Value v) {
+      Value sum = emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/false);
+      return emit.binary(BK::Div, sum, count);
+    };
+    auto next = [&](Value before, Value now) {
+      Value mixed = emit.binary(BK::Add, emit.binary(BK::Mul, before, momentum),
+                                emit.binary(BK::Mul, now, 1 - momentum));
+      return emit.convert(mixed, statistic);
+    };
+    Value now = meanOf(x);
+    Value centred = emit.binary(BK::Sub, x, emit.broadcastAlong(now, shape, 1));
+    Value spread = meanOf(emit.binary(BK::Mul, centred, centred));
+    nextMean = next(mean, now);
+    nextVariance = next(variance, spread);
+    mean = now;
+    variance = spread;
+  }
+  Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, variance, epsilon));
   Value scale = emit.binary(BK::Div, perChannel(1), deviation);
-  Value bias = emit.binary(BK::Sub, perChannel(2), emit.binary(BK::Mul, perChannel(3), scale));
-  Value result = affine(emit, emit.convert(node.input(0), common), scale, bias, 1);
-  return node.yield(emit.convert(result, element));
+  Value bias = emit.binary(BK::Sub, perChannel(2), emit.binary(BK::Mul, mean, scale));
+  Value result = emit.convert(affine(emit, x, scale, bias, 1), element);
+  return node.yield({result, nextMean, nextVariance});
 }
 
 //===----------------------------------------------------------------------===//
 // Norms over dimensions of the input
 //===----------------------------------------------------------------------===//
 
-/// Computes in float32 where the type is narrower, as stash_type says by default, and gives
+/// Computes in the type that stash_type names where that of `x` is narrower, and gives
 /// `element`s.
 static FailureOr<Value> withStash(Node &node, Value x, Type element,
                                   function_ref<Value(Value)> normalize) {
-  if (node.integer("stash_type", 1) != 1)
-    return node.error() << "attribute 'stash_type' is " << node.integer("stash_type", 1)
-                        << ", expected 1";
+  FailureOr<Type> stash = readElementType(node, "stash_type", 1);
+  if (failed(stash))
+    return failure();
+  if (!isa<FloatType>(*stash))
+    return node.error() << "attribute 'stash_type' names the type " << *stash
+                        << ", expected a floating-point type";
   Emitter &emit = node.emit;
-  bool isNarrow = Emitter::typeOf(x).getElementType().getIntOrFloatBitWidth() < 32;
-  Value wide = isNarrow ? emit.convert(x, emit.builder.getF32Type()) : x;
-  return emit.convert(normalize(wide), element);
+  bool isNarrow =
+      Emitter::typeOf(x).getElementType().getIntOrFloatBitWidth() < stash->getIntOrFloatBitWidth();
+  return emit.convert(normalize(isNarrow ? emit.convert(x, *stash) : x), element);
 }
 
 /// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon); for `rms`
@@ -404,16 +432,16 @@ static LogicalResult meanVarianceNormalization(Node &node) {
 }
 
 static const OperatorRow rows[] = {
-    {"BatchNormalization", 5, 5, batchNormalization, "inference only"},
-    {"GroupNormalization", 3, 3, groupNormalization, "stash_type 1"},
+    {"BatchNormalization", 5, 5, batchNormalization},
+    {"GroupNormalization", 3, 3, groupNormalization},
     {"InstanceNormalization", 3, 3, instanceNormalization},
-    {"LayerNormalization", 2, 3, trailingNorm<NormKind::Layer>, "stash_type 1"},
+    {"LayerNormalization", 2, 3, trailingNorm<NormKind::Layer>},
     {"LogSoftmax", 1, 1, softmax<true>},
     {"LpNormalization", 1, 1, lpNormalization},
     {"MeanVarianceNormalization", 1, 1, meanVarianceNormalization},
-    {"RMSNormalization", 2, 2, trailingNorm<NormKind::Rms>, "stash_type 1"},
+    {"RMSNormalization", 2, 2, trailingNorm<NormKind::Rms>},
     // ONNX Runtime's, in the default domain.
-    {"SimplifiedLayerNormalization", 2, 2, trailingNorm<NormKind::Rms>, "stash_type 1"},
+    {"SimplifiedLayerNormalization", 2, 2, trailingNorm<NormKind::Rms>},
     {"Softmax", 1, 1, softmax<false>},
     OperatorRow{"EmbedLayerNormalization", 1, 9, embedLayerNormalization}.ofMicrosoft(),
     OperatorRow{"GroupNorm", 3, 3, groupNorm}.ofMicrosoft(),

@@ -27,6 +27,7 @@ struct ResizeModes {
   double cubicCoefficient;
   bool excludesOutside;
   double extrapolation;
+  bool isAntialiased = false;
 };
 
 /// One dimension that is resized.
@@ -63,13 +64,14 @@ public:
   Value number(const SymExpr &size, Type element) { return emit.size(size, element); }
   Value along(Value scalar) { return emit.broadcast(scalar, {axis.to}, {}); }
 
-private:
+  /// How much larger the result is.
   Value scale() {
     if (axis.scale)
       return axis.scale;
     return emit.binary(BK::Div, number(axis.to, real), number(axis.from, real));
   }
 
+private:
   Emitter &emit;
   const ResizeModes &modes;
   const ResizedAxis &axis;
@@ -138,19 +140,72 @@ Value AxisEmitter::nearest(Value x) {
   return toIndex(emit.select(along(isSmaller), emit.unary(UK::Ceil, x), emit.unary(UK::Floor, x)));
 }
 
+static Value horner(Emitter &emit, Value x, ArrayRef<double> coefficients) {
+  Value sum = emit.splatLike(x, coefficients[0]);
+  for (double coefficient : coefficients.drop_front())
+    sum = emit.binary(BK::Add, emit.binary(BK::Mul, sum, x), coefficient);
+  return sum;
+}
+
+/// The cubic convolution's polynomials of |x|, below 1 and from 1 to 2.
+static std::array<std::array<double, 4>, 2> cubicPieces(double a) {
+  return {{{a + 2, -(a + 3), 0, 1}, {a, -5 * a, 8 * a, -4 * a}}};
+}
+
 /// The four weights of the cubic convolution at the fraction `t`.
-static SmallVector<Value> cubicWeights(AxisEmitter &at, Emitter &emit, Value t, double a) {
-  // |x| < 1: (a+2)|x|^3 - (a+3)|x|^2 + 1; |x| < 2: a|x|^3 - 5a|x|^2 + 8a|x| - 4a
-  auto horner = [&](Value x, ArrayRef<double> coefficients) {
-    Value sum = emit.splatLike(x, coefficients[0]);
-    for (double coefficient : coefficients.drop_front())
-      sum = emit.binary(BK::Add, emit.binary(BK::Mul, sum, x), coefficient);
-    return sum;
-  };
+static SmallVector<Value> cubicWeights(Emitter &emit, Value t, double a) {
   Value rest = emit.binary(BK::Sub, emit.splatLike(t, 1), t);
-  double near[] = {a + 2, -(a + 3), 0, 1}, far[] = {a, -5 * a, 8 * a, -4 * a};
-  return {horner(emit.binary(BK::Add, t, 1), far), horner(t, near), horner(rest, near),
-          horner(emit.binary(BK::Add, rest, 1), far)};
+  auto [near, far] = cubicPieces(a);
+  return {horner(emit, emit.binary(BK::Add, t, 1), far), horner(emit, t, near),
+          horner(emit, rest, near), horner(emit, emit.binary(BK::Add, rest, 1), far)};
+}
+
+/// The weight of an element at the distance |x| from a coordinate.
+static Value weightAt(Emitter &emit, const ResizeModes &modes, Value x) {
+  if (modes.interpolation == Interpolation::Linear)
+    return emit.unary(UK::Relu, emit.binary(BK::Sub, emit.splatLike(x, 1), x));
+  auto [near, far] = cubicPieces(modes.cubicCoefficient);
+  Value outer = emit.select(emit.compare(CK::Lt, x, 2), horner(emit, x, far), emit.splatLike(x, 0));
+  return emit.select(emit.compare(CK::Lt, x, 1), horner(emit, x, near), outer);
+}
+
+/// Where an image shrinks, each result is a mean of all that lies nearer to it than to its
+/// neighbours: a product with a matrix, whose bands are as wide as the run's scale says.
+static Value antialias(Emitter &emit, Value x, const ResizeModes &modes, const ResizedAxis &axis) {
+  AxisEmitter at(emit, modes, axis);
+  Sizes shape = sizesOf(x);
+  Type element = Emitter::typeOf(x).getElementType();
+  Type computed = element.isF64() ? element : emit.builder.getF32Type();
+  x = emit.convert(x, computed);
+  // What lies outside counts as the border does, or not at all.
+  SymExpr reach = 0;
+  if (!modes.excludesOutside) {
+    int64_t support = modes.interpolation == Interpolation::Linear ? 1 : 2;
+    reach = (SymExpr::ceilDiv(axis.from, axis.to) + 1) * support;
+    Sizes pads(shape.size(), 0);
+    pads[axis.dim] = reach;
+    x = emit.pad(PadKind::Edge, x, emit.scalar(0, computed), pads, pads);
+  }
+  Sizes whole{axis.to, sizeOf(x, axis.dim)};
+  Value place =
+      emit.binary(BK::Sub, emit.iota(emit.typed(whole, emit.builder.getI64Type()), 1), reach);
+  Value coordinate = emit.broadcastAlong(emit.convert(at.coordinates(), computed), whole, 0);
+  Value distance =
+      emit.unary(UK::Abs, emit.binary(BK::Sub, emit.convert(place, computed), coordinate));
+  Value shrink = emit.binary(BK::Min, emit.convert(at.scale(), computed), 1.0);
+  Value weights = weightAt(emit, modes, emit.binary(BK::Mul, distance, emit.splat(shrink, whole)));
+  Value sum = emit.reduce(ReduceKind::Sum, weights, {1}, /*keepDims=*/true);
+  weights = emit.binary(BK::Div, weights, emit.broadcastTo(sum, whole));
+
+  Node::Shape sizes = shape;
+  SymExpr outer = product(sizes.take_front(axis.dim)),
+          inner = product(sizes.drop_front(axis.dim + 1));
+  x = emit.reshape(x, {outer, whole[1], inner});
+  weights = emit.broadcastTo(weights, {outer, whole[0], whole[1]});
+  x = emit.create<ContractOp>(emit.typed({outer, axis.to, inner}, computed), weights, x,
+                              /*transpose_lhs=*/false, /*transpose_rhs=*/false, /*packed=*/false);
+  shape[axis.dim] = axis.to;
+  return emit.convert(emit.reshape(x, shape), element);
 }
 
 static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const ResizedAxis &axis) {
@@ -165,6 +220,8 @@ static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const 
   Value coordinate = at.coordinates(), result;
   if (modes.interpolation == Interpolation::Nearest) {
     result = gather(at.nearest(coordinate));
+  } else if (modes.isAntialiased) {
+    result = antialias(emit, x, modes, axis);
   } else {
     // At least in f32; weights have the type of what they weigh.
     bool isWide = element.isF64();
@@ -181,7 +238,7 @@ static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const 
       Value low = emit.unary(UK::Floor, coordinate);
       Value index = at.toIndex(low);
       SmallVector<Value> weights =
-          cubicWeights(at, emit, emit.binary(BK::Sub, coordinate, low), modes.cubicCoefficient);
+          cubicWeights(emit, emit.binary(BK::Sub, coordinate, low), modes.cubicCoefficient);
       for (auto [i, weight] : llvm::enumerate(weights))
         taps.push_back({emit.binary(BK::Add, index, double(i) - 1), weight});
       if (modes.excludesOutside) {
@@ -355,9 +412,7 @@ static LogicalResult resize(Node &node) {
                           modes.rounding))
     return node.error() << "attribute 'nearest_mode' is '" << modes.rounding
                         << "', expected round_prefer_floor, round_prefer_ceil, floor or ceil";
-  if (node.getOpset() >= 18 && node.integer("antialias", 0) != 0 &&
-      modes.interpolation != Interpolation::Nearest)
-    return node.error() << "attribute 'antialias' is set, which is not supported";
+  modes.isAntialiased = node.getOpset() >= 18 && node.integer("antialias", 0) != 0;
   StringRef policy = node.getOpset() >= 18
                          ? node.string("keep_aspect_ratio_policy", "stretch")
                          : "stretch";
@@ -446,7 +501,7 @@ static LogicalResult resize(Node &node) {
 
 static const OperatorRow rows[] = {
     {"Resize", 2, 2, upsample, "", 10, 10},
-    {"Resize", 1, 4, resize, "no antialias", 11},
+    {"Resize", 1, 4, resize, "", 11},
     {"Upsample", 1, 2, upsample},
 };
 

@@ -185,8 +185,29 @@ static LogicalResult sizeOf(Node &node) {
 // Constants
 //===----------------------------------------------------------------------===//
 
+Value lumen::makeDense(Emitter &emit, onnx::SparseTensorAttr value) {
+  auto type = cast<RankedTensorType>(value.getDenseType());
+  Value values = emit.constant(value.getValues()), indices = emit.constant(value.getIndices());
+  Sizes shape = sizesOf(type), count = sizesOf(values);
+  if (Emitter::typeOf(indices).getRank() == 2) {
+    // Rows of coordinates, to places in row-major order.
+    Value rows = indices;
+    indices = emit.splat(emit.typed(count, emit.builder.getI64Type()), 0);
+    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+      Value coordinate = emit.reshape(emit.sliceAxis(rows, 1, dim, 1), count);
+      indices = emit.binary(BK::Add, emit.binary(BK::Mul, indices, double(size)), coordinate);
+    }
+  }
+  Value room = emit.splat(emit.typed({product(shape)}, type.getElementType()), 0);
+  Value flat = emit.create<ScatterOp>(room.getType(), ScatterKind::Set, room, values, indices,
+                                      ArrayRef<int64_t>(-1));
+  return emit.reshape(flat, shape);
+}
+
 static LogicalResult constant(Node &node) {
   Builder &b = node.emit.builder;
+  if (auto sparse = dyn_cast_or_null<onnx::SparseTensorAttr>(node.attribute("sparse_value")))
+    return node.yield(makeDense(node.emit, sparse));
   if (Attribute value = node.attribute("value")) {
     auto typed = dyn_cast<TypedAttr>(value);
     auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
@@ -431,25 +452,9 @@ static LogicalResult oneHot(Node &node) {
   return node.yield(emit.select(isHot, value(1), value(0)));
 }
 
-/// Inference: the input passes, the mask is all true.
-static LogicalResult dropout(Node &node) {
-  node.ignore("ratio");
-  node.ignore("seed");
-  if (node.input(2)) {
-    std::optional<ConstantData> training = ConstantData::get(node.input(2));
-    if (!training || !training->isAll(0))
-      return node.error() << "training_mode is not a constant false; only inference is supported";
-  }
-  Type maskType = node.getOpset() < 10 ? node.inputType(0).getElementType()
-                                       : Type(node.emit.builder.getI1Type());
-  Value mask = node.emit.splat(node.inputType(0).clone(maskType), 1);
-  return node.yield({node.input(0), mask});
-}
-
 static const OperatorRow rows[] = {
-    {"Constant", 0, 0, constant, "not sparse"},
+    {"Constant", 0, 0, constant},
     {"ConstantOfShape", 1, 1, constantOfShape},
-    {"Dropout", 1, 3, dropout, "inference only"},
     {"EyeLike", 1, 1, eyeLike},
     OperatorRow{"Flatten", 1, 1, flatten}.moving(),
     {"OneHot", 3, 3, oneHot},

@@ -81,6 +81,13 @@ int lumen_call_string_format(lumen_abi_call_frame *);
  * error. */
 int lumen_call_string_parse(lumen_abi_call_frame *);
 
+/* ---- Random numbers (ops_random.c) ---------------------------------------- */
+
+/* () -> T: i64 scalar, another key with every call. The context's keys follow each other
+ * from a first one that is random, or that the variable LUMEN_SEED, a number, decides.
+ * Attributes: an integer, of which each place in the model has another one. */
+int lumen_call_random_key(lumen_abi_call_frame *);
+
 /* ---- Patterns (ops_regex.c) ---------------------------------------------- */
 
 /* (V x) -> T: bool. Attributes: pattern, in the syntax of RE2 without \p, \C, \Q. */

@@ -16,6 +16,8 @@ typedef struct lumen_storages {
   /* Those whose base each run finds anew: they move, or are inputs, outputs or in the heap. */
   uint32_t *renewed;
   uint32_t num_renewed;
+  bool has_random;
+  uint64_t random; /* goes on from run to run; see ops_random.c */
   lumen_heap heap;
 } lumen_storages;
 

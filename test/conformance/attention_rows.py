@@ -1,5 +1,8 @@
 """Rows of attention and rotary positions, of the default domain and of com.microsoft."""
 
+import numpy as np
+
+from control_rows import FLOAT, body, node
 from operator_rows import row
 
 # ---- Attention ---------------------------------------------------------------
@@ -141,3 +144,32 @@ for heads, key_heads in ((2, 2), (4, 2), (6, 1)):
             row(op, f"2x{rows}x{16 * (heads + 2 * key_heads)}@-2~2 - - {tail} 16x8 16x8", outputs=3,
                 do_rotary=1, rotary_interleaved=interleaved, **given)
         row(op, f"{q} {kv} {kv} {tail} 16x8 16x8 i64:2x{rows}@3~9", outputs=3, do_rotary=1, **given)
+
+# ---- Linear attention ------------------------------------------------------
+# Operands: query key value past_state decay beta.
+
+for rule in ("linear", "gated", "delta", "gated_delta"):
+    for heads, key_heads in ((2, 2), (4, 2)):
+        shapes = f"2x5x{heads * 3} 2x5x{key_heads * 3} 2x5x{key_heads * 4}"
+        for past in ("-", f"2x{key_heads}x3x4"):
+            for decay in (key_heads, key_heads * 3) if "gated" in rule else (0,):
+                for beta in (key_heads, 1) if "delta" in rule else (0,):
+                    row("LinearAttention", " ".join(
+                        [shapes, past, f"2x5x{decay}@-1~0" if decay else "-",
+                         f"2x5x{beta}@0~1" if beta else "-"]), 27, outputs=2, update_rule=rule,
+                        q_num_heads=heads, kv_num_heads=key_heads)
+row("LinearAttention", "1x1x6 1x1x6 1x1x8 1x2x3x4", 27, outputs=2, update_rule="linear",
+    q_num_heads=2, kv_num_heads=2, scale=0.7)
+
+# ---- FlexAttention ---------------------------------------------------------
+
+flatter = body("flatter", [node("Tanh", "flatter_x", "flatter_y")], [("flatter_x", FLOAT, None)],
+               [("flatter_y", FLOAT, None)])
+halved = body("halved", [node("Mul", "halved_x halved_c", "halved_y")],
+              [("halved_x", FLOAT, None)], [("halved_y", FLOAT, None)], c=np.float32(0.5))
+FLEX = "ai.onnx.preview::FlexAttention"
+for shapes in ("2x3x4x5 2x3x6x5 2x3x6x7", "2x4x4x5 2x2x6x5 2x2x6x7"):
+    row(FLEX, shapes, 26)
+    row(FLEX, shapes, 26, score_mod=flatter)
+    row(FLEX, shapes, 26, scale=0.3, prob_mod=halved)
+    row(FLEX, shapes, 26, score_mod=flatter, prob_mod=halved)

@@ -44,7 +44,7 @@ def value_info(name, array, fixed=None):
 
 
 # The version at which each domain but the default one is imported.
-DOMAINS = {"com.microsoft": 1, "ai.onnx.preview.training": 1}
+DOMAINS = {"com.microsoft": 1, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 
 
 def make_model(nodes, inputs, constants, outputs, opset, dynamic={}):

@@ -100,6 +100,12 @@ for exclude, a in itertools.product((0, 1), (-0.5, -0.75)):
         cubic_coeff_a=a)
 row("Resize", "1x2x6x7 =f32:[0,0,0.4,0.6,1,1,0.6,1.2] - =[1,2,3,5]", 13, mode="linear",
     coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0)
+for mode, exclude in itertools.product(("linear", "cubic"), (0, 1)):
+    for sizes in ("=[1,2,5,6]", "=[1,2,3,30]", "=[1,2,1,14]"):
+        row("Resize", f"1x2x12x14 - - {sizes}", 19, mode=mode, antialias=1, exclude_outside=exclude)
+    row("Resize", "2x3x12x14 - =f32:[1,1,0.6,0.3]", 18, mode=mode, antialias=1,
+        exclude_outside=exclude, coordinate_transformation_mode="align_corners")
+row("Resize", "f64:1x2x12x14 - - =[1,2,5,6]", 19, mode="cubic", antialias=1, cubic_coeff_a=-0.5)
 row("Resize", "1x2x6x7 - =f32:[2,3]", 18, mode="linear", axes=[2, 3])
 row("Resize", "1x2x6x7 - - =[12,21]", 18, mode="nearest", axes=[3, 2])
 for policy in ("not_larger", "not_smaller"):

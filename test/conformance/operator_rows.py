@@ -185,6 +185,10 @@ for operands in ("2x3x5 3 3", "2x4x5x6 4 4", "1x17x2x3x4 17 17"):
     row("BatchNormalization", f"{x} {channels} {channels} {channels} {channels}@0.5~2")
     row("BatchNormalization", f"{x} ={channels} ={channels} ={channels} ={channels}@0.5~2")
 row("BatchNormalization", "7x5 5 5 5 5@0.5~2", epsilon=0.01)
+for shape in ("7x5", "2x5x6", "3x5x4x6"):
+    row("BatchNormalization", f"{shape} 5 5 5 5@0.5~2", 15, outputs=3, training_mode=1,
+        momentum=0.7)
+row("LayerNormalization", "3x4x17 17 17", stash_type=11)
 for groups in (1, 2, 6):
     row("GroupNormalization", "2x6x5x7 6 6", 21, num_groups=groups)
 for p in (1, 2):
@@ -330,6 +334,11 @@ for mode in ("constant", "edge", "reflect", "wrap"):
     row("Pad", "2x3x4x5 =[0,0,1,2,0,0,3,1]", opset, mode=mode)
     row("Pad", "70 =[20,33]", opset, mode=mode)
 # Positions in long rows are beyond what f32 and products of 32 bits can count.
+for mode in ("reflect", "wrap"):
+    for pads in ("5,9,7,2", "0,30,0,0", "2,0,11,17"):
+        row("Pad", f"3x4 =[{pads}]", 19, mode=mode)
+        row("Pad", f"3x4 [{pads}]", 19, mode=mode)
+    row("Pad", "3x1 =[0,2,4,3]", 19, mode=mode)
 row("Pad", "1x1100001 =[0,5,0,5]", mode="reflect")
 row("Pad", "3000000 =[5,5]", mode="reflect")
 row("Pad", "5000000 =[5,5]", 19, mode="wrap")

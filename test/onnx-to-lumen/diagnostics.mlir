@@ -43,6 +43,7 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 // -----
 
 // All unsupported operators are one message.
+// expected-note @below {{files of images are decoded by the application; give the model pixels}}
 // expected-error @below {{2 operators are not supported: 'ImageDecoder' (2 nodes, first 'n1'), 'com.microsoft::SparseAttention' (1 node)}}
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
   func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {

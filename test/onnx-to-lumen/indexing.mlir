@@ -64,3 +64,18 @@ module attributes {onnx.opsets = {ai.onnx = 14 : i64}} {
     onnx.return %0 : tensor<*xi32>
   }
 }
+
+// -----
+
+// A sparse constant is written into zeros; rows of coordinates become places.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main() -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[V:.*]] = lumen.constant dense<[2.000000e+00, -1.000000e+00]> : tensor<2xf32>
+    // CHECK: %[[I:.*]] = lumen.constant dense<[1, 7]> : tensor<2xi64>
+    // CHECK: lumen.scatter <set> %{{.*}}, %[[V]](%[[I]]) [-1]
+    %0 = onnx.sparse_constant <dense<[2.0, -1.0]> : tensor<2xf32>, dense<[[0, 1], [1, 3]]> : tensor<2x2xi64> : tensor<2x4xf32>> : !onnx.sparse<tensor<2x4xf32>>
+    %1 = onnx.node "Relu"(%0) {} : (!onnx.sparse<tensor<2x4xf32>>) -> tensor<*xf32>
+    onnx.return %1 : tensor<*xf32>
+  }
+}

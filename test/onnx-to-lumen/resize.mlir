@@ -29,3 +29,18 @@ module attributes {onnx.opsets = {ai.onnx = 19 : i64}} {
     onnx.return %0 : tensor<*xui8>
   }
 }
+
+// -----
+
+// Means of wide bands are a product with a matrix; what lies outside counts as the border does.
+module attributes {onnx.opsets = {ai.onnx = 19 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x3x12x8xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %none = onnx.absent
+    %sizes = onnx.constant dense<[1, 3, 4, 8]> : tensor<4xi64>
+    // CHECK: lumen.pad <edge> {{.*}} -> tensor<1x20x8x3xf32>
+    // CHECK: lumen.contract {{.*}} : tensor<1x4x20xf32>, tensor<1x20x24xf32> -> tensor<1x4x24xf32>
+    %0 = onnx.node "Resize"(%x, %none, %none, %sizes) {mode = "linear", antialias = 1 : i64} : (tensor<1x3x12x8xf32>, none, none, tensor<4xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

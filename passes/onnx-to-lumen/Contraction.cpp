@@ -1,6 +1,6 @@
 //===- Contraction.cpp - MatMul, Gemm and their fused forms ---------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/ControlFlow.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -158,7 +158,64 @@ static LogicalResult fusedGemm(Node &node) {
   return failed(result) ? failure() : node.yield(*result);
 }
 
+/// Gaussian elimination with the largest pivot of each column; a trip is a column, for all
+/// matrices at once.
+static LogicalResult det(Node &node) {
+  Sizes shape = node.inputShape(0);
+  if (failed(node.expectReal()))
+    return failure();
+  size_t rank = shape.size();
+  if (rank < 2 || !node.ensureEqual(shape[rank - 2], shape[rank - 1], "rows and columns"))
+    return node.error() << "input has shape " << shapeText(shape) << ", expected square matrices";
+  Emitter &emit = node.emit;
+  Type element = node.inputType(0).getElementType(), i64 = emit.builder.getI64Type();
+  Type type = element.isF64() ? element : Type(emit.builder.getF32Type());
+  Sizes batch(Node::Shape(shape).drop_back(2)), whole(batch);
+  SymExpr order = Emitter::simpler(shape[rank - 2], shape[rank - 1]), count = product(batch);
+  whole.append({order, order});
+  Sizes matrices{count, order, order}, columns{count, order};
+  Value x = emit.reshape(emit.convert(emit.cast(node.input(0), whole), type), matrices);
+  auto eliminate = [&](const SymExpr &k, ValueRange carried) -> FailureOr<SmallVector<Value>> {
+    Value m = carried[0];
+    Value row = emit.iota(emit.typed(columns, i64), 1);
+    Value step = emit.splat(emit.size(k), columns);
+    auto column = [&](Value matrix) { return elementOf(emit, matrix, 2, k); };
+    Value size =
+        emit.select(emit.compare(CompareKind::Ge, row, step), emit.unary(UnaryKind::Abs, column(m)),
+                    emit.splat(emit.scalar(-1, type), columns));
+    auto largest =
+        SortOp::create(emit.builder, emit.loc, emit.typed({count, SymExpr(1)}, type),
+                       emit.typed({count, SymExpr(1)}, i64), size, 1, /*descending=*/true);
+    Value pivotRow = emit.broadcastTo(largest.getIndices(), columns);
+    // Both rows change places.
+    Value order = emit.select(emit.compare(CompareKind::Eq, row, step), pivotRow,
+                              emit.select(emit.compare(CompareKind::Eq, row, pivotRow), step, row));
+    m = emit.create<PickOp>(emit.typed(matrices, type), m, order, ArrayRef<int64_t>{0, -1, 2});
+    Value line = elementOf(emit, m, 1, k), pivot = elementOf(emit, line, 1, k);
+    // A column of zeros leaves nothing to eliminate.
+    Value divisor =
+        emit.select(emit.compare(CompareKind::Eq, pivot, 0.0), emit.splatLike(pivot, 1), pivot);
+    Value factor =
+        emit.binary(BinaryKind::Div, column(m), emit.broadcastAlong(divisor, columns, 0));
+    factor =
+        emit.select(emit.compare(CompareKind::Gt, row, step), factor, emit.splatLike(factor, 0));
+    Value part = emit.binary(BinaryKind::Mul, emit.broadcast(factor, matrices, {0, 1}),
+                             emit.broadcast(line, matrices, {0, 2}));
+    Value isKept =
+        emit.compare(CompareKind::Eq, elementOf(emit, pivotRow, 1, k), elementOf(emit, step, 1, k));
+    Value signedPivot = emit.select(isKept, pivot, emit.unary(UnaryKind::Neg, pivot));
+    return SmallVector<Value>{emit.binary(BinaryKind::Sub, m, part),
+                              emit.binary(BinaryKind::Mul, carried[1], signedPivot)};
+  };
+  Value one = emit.splat(emit.typed({count}, type), 1);
+  FailureOr<SmallVector<Value>> results = emitTrips(node, order, {x, one}, eliminate);
+  if (failed(results))
+    return failure();
+  return node.yield(emit.convert(emit.reshape((*results)[1], batch), element));
+}
+
 static const OperatorRow rows[] = {
+    {"Det", 1, 1, det, "", 11},
     {"Gemm", 2, 3, gemm},
     {"MatMul", 2, 2, matMul},
     OperatorRow{"FusedGemm", 2, 3, fusedGemm}.ofMicrosoft(),

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/ControlFlow.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -508,8 +508,9 @@ static LogicalResult roiAlign(Node &node) {
   return node.yield(emit.transpose(mean, channelsFirstPerm(4)));
 }
 
-/// The largest element in each bin of every region. Bins are as large as the data say, so
-/// every bin looks at whole rows, then whole columns, and passes over what is outside.
+/// The largest element in each bin of every region. A trip is a region: as the data say how
+/// large its bins are, each of them looks at whole columns, then whole rows, and passes over
+/// what is outside.
 static LogicalResult maxRoiPool(Node &node) {
   std::optional<SmallVector<int64_t>> pooled = node.integers("pooled_shape");
   double scale = node.real("spatial_scale", 1);
@@ -525,47 +526,45 @@ static LogicalResult maxRoiPool(Node &node) {
     return failure();
   Emitter &emit = node.emit;
   Type type = node.inputType(0).getElementType(), i64 = emit.builder.getI64Type();
-  SymExpr count = regions[0];
-  auto column = [&](int64_t index) {
-    return emit.reshape(emit.sliceAxis(node.input(1), 1, index, 1), {count});
-  };
-  // Halves are rounded away from zero.
-  auto rounded = [&](Value x) {
-    x = emit.binary(BK::Mul, x, scale);
-    Value size = emit.unary(UK::Floor, emit.binary(BK::Add, emit.unary(UK::Abs, x), 0.5));
-    return emit.binary(BK::Mul, size, emit.unary(UK::Sign, x));
-  };
+  Value images = emit.transpose(node.input(0), channelsLastPerm(4));
   Value lowest = emit.scalar(-std::numeric_limits<double>::infinity(), type);
-  /// The largest along dimension 2 of [count, bins, ..] in each bin of dimension `d`.
-  auto pool = [&](Value x, int64_t d) {
-    Sizes shape = sizesOf(x), bins{count, SymExpr((*pooled)[d]), shape[2]};
-    Value begin = rounded(column(2 - d)), end = rounded(column(4 - d));
-    Value length =
-        emit.binary(BK::Max, emit.binary(BK::Add, emit.binary(BK::Sub, end, begin), 1), 1);
-    Value size = emit.broadcast(emit.binary(BK::Div, length, double((*pooled)[d])), bins, {0});
-    Value first = emit.broadcast(begin, bins, {0}), bin = emit.iota(emit.typed(bins, type), 1);
-    Value place = emit.binary(BK::Sub, emit.iota(emit.typed(bins, type), 2), first);
-    Value low = emit.unary(UK::Floor, emit.binary(BK::Mul, bin, size));
-    Value high = emit.unary(UK::Ceil, emit.binary(BK::Mul, emit.binary(BK::Add, bin, 1), size));
-    Value isInside =
-        emit.binary(BK::And, emit.compare(CK::Ge, place, low), emit.compare(CK::Lt, place, high));
-    x = emit.select(emit.broadcast(isInside, shape, {0, 1, 2}), x, emit.splat(lowest, shape));
-    return emit.reduce(ReduceKind::Max, x, {2}, /*keepDims=*/false);
+  auto trip = [&](const SymExpr &number, ValueRange) -> FailureOr<SmallVector<Value>> {
+    Value region = elementOf(emit, node.input(1), 0, number);
+    // The image, x1, y1, x2, y2.
+    auto entry = [&](int64_t index) { return elementOf(emit, region, 0, index); };
+    // Halves are rounded away from zero.
+    auto rounded = [&](Value x) {
+      x = emit.binary(BK::Mul, x, scale);
+      Value size = emit.unary(UK::Floor, emit.binary(BK::Add, emit.unary(UK::Abs, x), 0.5));
+      return emit.binary(BK::Mul, size, emit.unary(UK::Sign, x));
+    };
+    // The largest along dimension 0 of [size, ..] in each bin of dimension `d`: [bins, ..].
+    auto pool = [&](Value x, int64_t d) {
+      Sizes shape = sizesOf(x), bins{SymExpr((*pooled)[d]), shape[0]};
+      shape.insert(shape.begin(), bins[0]);
+      Value begin = rounded(entry(2 - d)), end = rounded(entry(4 - d));
+      Value length = emit.binary(BK::Add, emit.binary(BK::Sub, end, begin), 1);
+      length = emit.binary(BK::Max, length, 1);
+      Value size = emit.splat(emit.binary(BK::Div, length, double((*pooled)[d])), bins);
+      Value bin = emit.iota(emit.typed(bins, type), 0),
+            place = emit.iota(emit.typed(bins, type), 1);
+      place = emit.binary(BK::Sub, place, emit.splat(begin, bins));
+      Value low = emit.unary(UK::Floor, emit.binary(BK::Mul, bin, size));
+      Value high = emit.unary(UK::Ceil, emit.binary(BK::Mul, emit.binary(BK::Add, bin, 1), size));
+      Value isInside =
+          emit.binary(BK::And, emit.compare(CK::Ge, place, low), emit.compare(CK::Lt, place, high));
+      x = emit.select(emit.broadcast(isInside, shape, {0, 1}), emit.broadcastTo(x, shape),
+                      emit.splat(lowest, shape));
+      return emit.reduce(ReduceKind::Max, x, {1}, /*keepDims=*/false);
+    };
+    Value x = pool(emit.gather(images, emit.convert(entry(0), i64), 0), 0);
+    return SmallVector<Value>{pool(emit.transpose(x, {1, 0, 2}), 1)};
   };
-  Value x = emit.transpose(node.input(0), channelsLastPerm(4));
-  Sizes rowsOfBins{count, SymExpr(pooled->front()), image[2]};
-  Value images = emit.broadcast(emit.convert(column(0), i64), rowsOfBins, {0});
-  Value places = emit.iota(emit.typed(rowsOfBins, i64), 2);
-  x = emit.create<PickOp>(
-      emit.typed({count, SymExpr(pooled->front()), image[2], image[3], image[1]}, type), x,
-      ValueRange{images, places}, ArrayRef<int64_t>{-1, -1, 3, 4});
-  x = pool(x, 0);
-  x = pool(
-      emit.broadcast(emit.transpose(x, {0, 2, 1, 3}),
-                     {count, SymExpr(pooled->back()), image[3], SymExpr(pooled->front()), image[1]},
-                     {0, 2, 3, 4}),
-      1);
-  // A bin without elements is 0.
+  FailureOr<SmallVector<Value>> results = emitTrips(node, regions[0], {}, trip);
+  if (failed(results))
+    return failure();
+  // [regions, columns, rows, channels]. A bin without elements is 0.
+  Value x = results->front();
   Value isEmpty = emit.compare(CK::Eq, x, emit.splat(lowest, sizesOf(x)));
   x = emit.select(isEmpty, emit.splatLike(x, 0), x);
   return node.yield(emit.transpose(x, {0, 3, 2, 1}));

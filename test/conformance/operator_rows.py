@@ -229,6 +229,11 @@ for c in ("33x70", "70", "1x70", "33x1", "1", "scalar", "1x1"):
 row("Gemm", "33x5 5x70 70", alpha=2.0, beta=0.0)
 row("Gemm", "f64:33x5 f64:5x70 f64:70")
 
+for dtype in ("f32", "f64"):
+    for shape in ("1x1", "2x2", "3x3", "2x4x4", "2x3x5x5", "17x17"):
+        row("Det", f"{dtype}:{shape}")
+row("Det", "f32:2x3x3@1~1")
+
 # ---- Convolutions and windows ----------------------------------------------
 
 for x, w, attributes in (

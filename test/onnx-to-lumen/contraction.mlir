@@ -57,3 +57,17 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64, com.microsoft = 1 : i64}} 
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Elimination of all matrices at once, with a trip for each column.
+module attributes {onnx.opsets = {ai.onnx = 22 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<5x3x3xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.loop({{.*}}) trips "3"
+    // CHECK: lumen.sort {{.*}} descending} : tensor<5x3xf32> -> tensor<5x1xf32>, tensor<5x1xi64>
+    // CHECK: lumen.pick {{.*}} [0, -1, 2]
+    %0 = onnx.node "Det"(%x) {} : (tensor<5x3x3xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

@@ -483,6 +483,24 @@ static LogicalResult cast(Node &node) {
   return failed(type) ? failure() : castTo(node, *type);
 }
 
+/// A boolean is one byte, 0 or 1. Bits of floats are copied by the runtime: what is as rare
+/// has no operation of its own.
+static LogicalResult bitCast(Node &node) {
+  FailureOr<Type> to = readElementType(node, "to", 0);
+  if (failed(to))
+    return failure();
+  Emitter &emit = node.emit;
+  Type from = node.inputType(0).getElementType();
+  auto bits = [](Type type) { return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth(); };
+  if (!to->isIntOrFloat() || bits(from) != bits(*to))
+    return node.error() << "attribute 'to' names the type " << *to << ", expected one of "
+                        << bits(from) << " bits, as " << from << " has";
+  Value x = node.input(0);
+  if (from != *to && (isa<FloatType>(from) || isa<FloatType>(*to)))
+    return node.yield(emit.call("bit_cast", x, node.inputType(0).clone(*to)));
+  return node.yield(emit.convert(x, *to));
+}
+
 static LogicalResult castLike(Node &node) {
   return castTo(node, getElementTypeOrSelf(node.input(1)));
 }
@@ -503,6 +521,7 @@ static const OperatorRow rows[] = {
     {"Asinh", 1, 1, realUnary<UK::Asinh>},
     {"Atan", 1, 1, realUnary<UK::Atan>},
     {"Atanh", 1, 1, realUnary<UK::Atanh>},
+    {"BitCast", 1, 1, bitCast, "", 26},
     {"BitShift", 2, 2, bitShift},
     {"BitwiseAnd", 2, 2, logical<BK::And, false>},
     {"BitwiseNot", 1, 1, unary<UK::Not>},

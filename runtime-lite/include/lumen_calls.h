@@ -72,6 +72,11 @@ int lumen_call_string_split(lumen_abi_call_frame *);
  * words. Letters are those of Latin, Greek and Cyrillic alphabets. */
 int lumen_call_string_normalizer(lumen_abi_call_frame *);
 
+/* ---- Numbers as others (ops_number.c) ------------------------------------- */
+
+/* (T x) -> T of its shape: the same bytes as elements of another type, equally wide. */
+int lumen_call_bit_cast(lumen_abi_call_frame *);
+
 /* ---- Numbers as texts (ops_number.c) -------------------------------------- */
 
 /* (T x: i64, u64 or f64) -> V of its shape: "-3", "0.33333333", "1e+20", "NaN", "-INF". */

@@ -44,6 +44,17 @@ static int format_number(const lumen_tensor *numbers, uint64_t index, char text[
   return snprintf(text, 32, "%.8g", real);
 }
 
+int lumen_call_bit_cast(frame *frame) {
+  lumen_array from;
+  void *memory;
+  int code = lumen_array_of(frame, frame->inputs[0], &from);
+  if (!code)
+    code = lumen_return_memory(frame, 0, from.rank, from.shape, &memory);
+  if (!code && from.count)
+    memcpy(memory, from.data, from.count * from.element);
+  return code;
+}
+
 int lumen_call_string_format(frame *frame) {
   const lumen_tensor *numbers = &frame->inputs[0]->u.tensor;
   uint64_t count = lumen_count(numbers->ndim, numbers->shape);

@@ -142,6 +142,10 @@ row("Cast", "f64:3x17@-99~99", to=CODES["i64"])
 row("CastLike", "3x17@-99~99 i32:2", 15)
 row("CastLike", "i64:3x17 f32:2", 15)
 
+for source, target in (("f32", "u32"), ("i32", "f32"), ("u8", "i8"), ("f64", "i64"), ("u64", "f64"),
+                       ("i16", "u16"), ("bool", "u8"), ("f32", "f32")):
+    row("BitCast", f"{source}:3x17", 26, to=CODES[target])
+
 # ---- Reductions and normalisations -----------------------------------------
 
 REDUCTIONS = ("ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin"

@@ -180,3 +180,14 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     onnx.return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+// Bits of other types are as many.
+module attributes {onnx.opsets = {ai.onnx = 26 : i64}} {
+  func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<*xf64> {onnx.name = "y"}) {
+    // expected-error @below {{attribute 'to' names the type 'f64', expected one of 32 bits, as 'f32' has}}
+    %0 = onnx.node "BitCast"(%x) {to = 11 : i64} : (tensor<4xf32>) -> tensor<*xf64>
+    onnx.return %0 : tensor<*xf64>
+  }
+}

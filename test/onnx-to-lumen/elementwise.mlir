@@ -97,3 +97,17 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} 
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Bits of integers are integers; those of floats are copied.
+module attributes {onnx.opsets = {ai.onnx = 26 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<4xi32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[U:.*]] = lumen.convert %arg0 : tensor<4xi32> -> tensor<4xui32>
+    // CHECK: lumen.call "bit_cast"(%[[U]]) : (tensor<4xui32>) -> tensor<4xf32>
+    %0 = onnx.node "BitCast"(%x) {to = 12 : i64} : (tensor<4xi32>) -> tensor<*xui32>
+    %1 = onnx.node "BitCast"(%0) {to = 1 : i64} : (tensor<*xui32>) -> tensor<*xf32>
+    onnx.return %1 : tensor<*xf32>
+  }
+}

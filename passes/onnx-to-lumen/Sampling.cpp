@@ -39,19 +39,20 @@ public:
 
 } // namespace
 
-/// The sum of all combinations of taps: `image` is [n, spatial..., c], `batch` the image of
-/// each sample (null: samples and images have the same first dimension).
-static Value combine(Samples &at, Value image, Value batch, ArrayRef<SmallVector<Tap>> taps) {
+/// All combinations of taps, joined by their sum: `image` is [n, spatial..., c], `batch` the
+/// image of each sample (null: samples and images have the same first dimension).
+static Value combine(Samples &at, Value image, Value batch, ArrayRef<SmallVector<Tap>> taps,
+                     BinaryKind join = BK::Add) {
   Emitter &emit = at.emit;
   int64_t spatial = taps.size();
-  Sizes result(at.shape);
-  result.push_back(sizesOf(image).back());
+  Sizes whole(at.shape);
+  whole.push_back(sizesOf(image).back());
   Type element = Emitter::typeOf(image).getElementType();
   SmallVector<int64_t> dims{batch ? -1 : 0};
   dims.append(spatial, -1);
   dims.push_back(at.shape.size());
   SmallVector<int64_t> sampleDims = llvm::to_vector(llvm::seq<int64_t>(0, at.shape.size()));
-  Value sum;
+  Value result;
   SmallVector<size_t> chosen(spatial, 0);
   while (true) {
     SmallVector<Value> indices;
@@ -64,15 +65,15 @@ static Value combine(Samples &at, Value image, Value batch, ArrayRef<SmallVector
       if (tap.weight)
         weight = weight ? emit.binary(BK::Mul, weight, tap.weight) : tap.weight;
     }
-    Value part = emit.create<PickOp>(tensorTypeOf(result, element), image, indices, dims);
+    Value part = emit.create<PickOp>(tensorTypeOf(whole, element), image, indices, dims);
     if (weight)
-      part = emit.binary(BK::Mul, part, emit.broadcast(weight, result, sampleDims));
-    sum = sum ? emit.binary(BK::Add, sum, part) : part;
+      part = emit.binary(BK::Mul, part, emit.broadcast(weight, whole, sampleDims));
+    result = result ? emit.binary(join, result, part) : part;
     int64_t d = spatial - 1;
     while (d >= 0 && ++chosen[d] == taps[d].size())
       chosen[d--] = 0;
     if (d < 0)
-      return sum;
+      return result;
   }
 }
 
@@ -433,7 +434,79 @@ static LogicalResult deformConv(Node &node) {
 // RoiAlign and MaxRoiPool
 //===----------------------------------------------------------------------===//
 
-/// Means of samples of the input at regular places of every region.
+namespace {
+
+/// How RoiAlign samples regions of an image with channels last.
+struct RegionSampler {
+  Emitter &emit;
+  Value image;
+  int64_t bins[2];
+  double scale;
+  bool isHalfPixel, isMax;
+
+  Type type() const { return Emitter::typeOf(image).getElementType(); }
+  /// Where each of `regions` [n, 4] begins in dimension `d`, and how long it is; [n].
+  std::pair<Value, Value> extent(Value regions, int64_t d) const;
+  /// `counts` samples per bin and dimension: [n, rows, columns, channels].
+  Value sample(Value regions, Value numbers, ArrayRef<SymExpr> counts) const;
+};
+
+} // namespace
+
+std::pair<Value, Value> RegionSampler::extent(Value regions, int64_t d) const {
+  // Columns are x1, y1, x2, y2.
+  auto side = [&](int64_t column) {
+    Value value = emit.binary(BK::Mul, elementOf(emit, regions, 1, column), scale);
+    return emit.binary(BK::Sub, value, isHalfPixel ? 0.5 : 0);
+  };
+  Value begin = side(1 - d), length = emit.binary(BK::Sub, side(3 - d), begin);
+  return {begin, isHalfPixel ? length : emit.binary(BK::Max, length, 1)};
+}
+
+Value RegionSampler::sample(Value regions, Value numbers, ArrayRef<SymExpr> counts) const {
+  Sizes sizes = sizesOf(image);
+  SymExpr n = sizeOf(regions, 0);
+  Samples at(emit, {n, counts[0] * bins[0], counts[1] * bins[1]});
+  SmallVector<SmallVector<Tap>> taps;
+  Value isNear; // samples that are not far outside
+  for (int64_t d = 0; d < 2; ++d) {
+    auto [begin, length] = extent(regions, d);
+    Value step = emit.binary(BK::Div, length, counts[d] * bins[d]);
+    auto along = [&](Value value) { return emit.broadcast(value, at.shape, {0}); };
+    Value number = emit.iota(tensorTypeOf(at.shape, type()), d + 1);
+    Value coordinate = emit.binary(BK::Mul, emit.binary(BK::Add, number, 0.5), along(step));
+    coordinate = emit.binary(BK::Add, along(begin), coordinate);
+    Value near =
+        emit.binary(BK::And, emit.compare(CK::Ge, coordinate, emit.splatLike(coordinate, -1)),
+                    emit.compare(CK::Le, coordinate, at.size(sizes[d + 1], type())));
+    isNear = isNear ? emit.binary(BK::And, isNear, near) : near;
+    Value last = at.size(sizes[d + 1] - 1, type());
+    coordinate = at.clamp(coordinate, emit.splatLike(coordinate, 0), last);
+    Value low = emit.unary(UK::Floor, coordinate), fraction = emit.binary(BK::Sub, coordinate, low);
+    Value high = emit.binary(BK::Min, emit.binary(BK::Add, low, 1), last);
+    auto index = [&](Value place) { return emit.convert(place, emit.builder.getI64Type()); };
+    taps.push_back({{index(low), emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)},
+                    {index(high), fraction}});
+  }
+  Value images = emit.broadcast(emit.convert(numbers, emit.builder.getI64Type()), at.shape, {0});
+  // The largest is that of the weighted neighbours, not of the interpolated samples.
+  Value samples = combine(at, image, images, taps, isMax ? BK::Max : BK::Add);
+  Sizes whole = sizesOf(samples);
+  samples =
+      emit.select(emit.broadcast(isNear, whole, {0, 1, 2}), samples, emit.splatLike(samples, 0));
+  samples = emit.reshape(samples,
+                         {n, SymExpr(bins[0]), counts[0], SymExpr(bins[1]), counts[1], sizes[3]});
+  Value joined = emit.reduce(isMax ? ReduceKind::Max : ReduceKind::Sum, samples, {2, 4},
+                             /*keepDims=*/false);
+  if (!isMax)
+    return emit.binary(BK::Div, joined, SymExpr::max(counts[0] * counts[1], 1));
+  // A bin without samples is 0.
+  Value isEmpty = emit.compare(CK::Eq, joined,
+                               emit.splatLike(joined, -std::numeric_limits<double>::infinity()));
+  return emit.select(isEmpty, emit.splatLike(joined, 0), joined);
+}
+
+/// Samples of the input at regular places of every region, joined for each bin.
 static LogicalResult roiAlign(Node &node) {
   Emitter &emit = node.emit;
   StringRef mode = node.string("mode", "avg");
@@ -443,69 +516,54 @@ static LogicalResult roiAlign(Node &node) {
   int64_t height = node.integer("output_height", 1), width = node.integer("output_width", 1);
   int64_t ratio = node.integer("sampling_ratio", 0);
   double scale = node.real("spatial_scale", 1);
-  if (mode != "avg")
-    return node.error() << "attribute 'mode' is '" << mode << "'; only avg is supported";
-  if (ratio < 1)
-    return node.error()
-           << "attribute 'sampling_ratio' is " << ratio
-           << "; only numbers of samples that do not depend on the region are supported";
+  if (mode != "avg" && mode != "max")
+    return node.error() << "attribute 'mode' is '" << mode << "', expected avg or max";
+  if (ratio < 0 || height < 1 || width < 1)
+    return node.error() << "attributes 'sampling_ratio', 'output_height' and 'output_width' are "
+                        << ratio << ", " << height << " and " << width
+                        << ", expected at least 0, 1 and 1";
   bool isHalfPixel = coordinates == "half_pixel";
   if (!isHalfPixel && coordinates != "output_half_pixel")
     return node.error() << "attribute 'coordinate_transformation_mode' is '" << coordinates
                         << "', expected half_pixel or output_half_pixel";
   Sizes image = sizesOf(node.input(0)), regions = sizesOf(node.input(1));
-  if (image.size() != 4 || regions.size() != 2 || regions[1] != SymExpr(4) ||
-      sizesOf(node.input(2)) != Sizes{regions[0]})
+  if (image.size() != 4 || regions.size() != 2 ||
+      !node.ensureEqual(regions[1], 4, "columns of regions") ||
+      !node.ensureEqual(sizesOf(node.input(2)), regions[0], "regions and their images"))
     return node.error() << "inputs have shapes " << shapeText(image) << ", " << shapeText(regions)
                         << " and " << shapeText(sizesOf(node.input(2)))
                         << ", expected four dimensions, rows of 4, and one image per row";
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
     return failure();
-  Type type = node.inputType(0).getElementType();
-  Value x = emit.transpose(node.input(0), channelsLastPerm(4));
-  Samples at(emit, {regions[0], height * ratio, width * ratio});
-  SmallVector<SmallVector<Tap>> taps;
-  Value isNear; // samples that are not far outside
-  for (int64_t d = 0; d < 2; ++d) {
-    int64_t bins = d == 0 ? height : width;
-    SymExpr size = image[d + 2];
-    // Columns are x1, y1, x2, y2.
-    auto side = [&](int64_t column) {
-      Value value = emit.slice(node.input(1), {0, column}, {regions[0], 1}, {1, 1});
-      value = emit.broadcast(emit.reshape(value, {regions[0]}), at.shape, {0});
-      return emit.binary(BK::Sub, emit.binary(BK::Mul, value, scale), isHalfPixel ? 0.5 : 0);
-    };
-    Value begin = side(1 - d), length = emit.binary(BK::Sub, side(3 - d), begin);
-    if (!isHalfPixel)
-      length = emit.binary(BK::Max, length, 1);
-    Value number = emit.iota(tensorTypeOf(at.shape, type), d + 1);
-    Value step = emit.binary(BK::Div, length, double(bins * ratio));
-    Value coordinate =
-        emit.binary(BK::Add, begin, emit.binary(BK::Mul, emit.binary(BK::Add, number, 0.5), step));
-    Value near =
-        emit.binary(BK::And, emit.compare(CK::Ge, coordinate, emit.splatLike(coordinate, -1)),
-                    emit.compare(CK::Le, coordinate, at.size(size, type)));
-    isNear = isNear ? emit.binary(BK::And, isNear, near) : near;
-    Value last = at.size(size - 1, type);
-    coordinate = at.clamp(coordinate, emit.splatLike(coordinate, 0), last);
-    Value low = emit.unary(UK::Floor, coordinate), fraction = emit.binary(BK::Sub, coordinate, low);
-    Value high = emit.binary(BK::Min, emit.binary(BK::Add, low, 1), last);
-    auto index = [&](Value place) { return emit.convert(place, emit.builder.getI64Type()); };
-    taps.push_back({{index(low), emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)},
-                    {index(high), fraction}});
+  RegionSampler sampler{emit,
+                        emit.transpose(node.input(0), channelsLastPerm(4)),
+                        {height, width},
+                        scale,
+                        isHalfPixel,
+                        mode == "max"};
+  Value boxes = emit.cast(node.input(1), {regions[0], SymExpr(4)});
+  Value numbers = emit.cast(node.input(2), regions[0]);
+  if (ratio > 0) {
+    Value y = sampler.sample(boxes, numbers, {ratio, ratio});
+    return node.yield(emit.transpose(y, channelsFirstPerm(4)));
   }
-  Value images =
-      emit.broadcast(emit.convert(node.input(2), emit.builder.getI64Type()), at.shape, {0});
-  Value samples = combine(at, x, images, taps);
-  Sizes whole = sizesOf(samples);
-  samples = emit.select(emit.broadcast(isNear, whole, {0, 1, 2}), samples,
-                        emit.broadcast(emit.scalar(0, type), whole, {}));
-  samples = emit.reshape(samples, {regions[0], height, ratio, width, ratio, image[1]});
-  Value sum = emit.create<ReduceOp>(tensorTypeOf({regions[0], height, width, image[1]}, type),
-                                    ReduceKind::Sum, samples, SmallVector<int64_t>{2, 4});
-  Value mean = emit.binary(
-      BK::Div, sum, emit.broadcast(emit.scalar(double(ratio * ratio), type), sizesOf(sum), {}));
-  return node.yield(emit.transpose(mean, channelsFirstPerm(4)));
+  // As many samples as a bin is long, which each region says for itself.
+  auto trip = [&](const SymExpr &number, ValueRange) -> FailureOr<SmallVector<Value>> {
+    Value box = emit.sliceAxis(boxes, 0, number, 1);
+    Sizes counts;
+    for (int64_t d = 0; d < 2; ++d) {
+      Value length = emit.reshape(sampler.extent(box, d).second, {});
+      Value count = emit.unary(UK::Ceil, emit.binary(BK::Div, length, double(sampler.bins[d])));
+      count = emit.convert(emit.binary(BK::Max, count, 0), emit.builder.getI64Type());
+      counts.push_back(node.bind(count));
+    }
+    Value y = sampler.sample(box, emit.sliceAxis(numbers, 0, number, 1), counts);
+    return SmallVector<Value>{elementOf(emit, y, 0, 0)};
+  };
+  FailureOr<SmallVector<Value>> results = emitTrips(node, regions[0], {}, trip);
+  if (failed(results))
+    return failure();
+  return node.yield(emit.transpose(results->front(), channelsFirstPerm(4)));
 }
 
 /// The largest element in each bin of every region. A trip is a region: as the data say how
@@ -575,7 +633,7 @@ static const OperatorRow rows[] = {
     {"DeformConv", 3, 5, deformConv, "", 19},
     {"GridSample", 2, 2, gridSample},
     {"MaxRoiPool", 2, 2, maxRoiPool},
-    {"RoiAlign", 3, 3, roiAlign, "avg, with a constant number of samples"},
+    {"RoiAlign", 3, 3, roiAlign},
 };
 
 ArrayRef<OperatorRow> lumen::samplingRows() { return rows; }

@@ -133,8 +133,11 @@ row("GridSample", "1x2x3x5x7 1x4x6x2x3@-1.6~1.6", 20, mode="linear")
 for coordinates in ("half_pixel", "output_half_pixel"):
     row("RoiAlign", "2x3x9x12 5x4@0~20 i64:5@0~1", 16, output_height=3, output_width=2,
         sampling_ratio=2, spatial_scale=0.5, coordinate_transformation_mode=coordinates)
-row("RoiAlign", "2x3x9x12 5x4@0~20 i64:5@0~1", 10, output_height=3, output_width=2,
-    sampling_ratio=2, spatial_scale=0.5)
+for ratio in (0, 2):
+    row("RoiAlign", "2x3x9x12 5x4@0~20 i64:5@0~1", 10, output_height=3, output_width=2,
+        sampling_ratio=ratio, spatial_scale=0.5)
+    row("RoiAlign", "2x3x9x12 5x4@0~20 i64:5@0~1", 16, output_height=3, output_width=2,
+        sampling_ratio=ratio, spatial_scale=0.5, mode="max")
 
 # ---- Recurrent layers ------------------------------------------------------
 # Operands: X W R B sequence_lens initial_h initial_c P.

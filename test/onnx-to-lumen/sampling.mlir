@@ -54,3 +54,18 @@ module attributes {onnx.opsets = {ai.onnx = 28 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Each region says how many samples it has, so that it is a trip of its own.
+module attributes {onnx.opsets = {ai.onnx = 16 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x3x9x9xf32> {onnx.name = "x"}, %r: tensor<5x4xf32> {onnx.name = "r"}, %i: tensor<5xi64> {onnx.name = "i"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.loop() trips "5"
+    // CHECK-COUNT-2: lumen.symbol
+    // CHECK-COUNT-4: lumen.pick
+    // CHECK: lumen.reduce <max> {{.*}} [2, 4]
+    %0 = onnx.node "RoiAlign"(%x, %r, %i) {mode = "max", output_height = 2 : i64, output_width = 2 : i64} : (tensor<2x3x9x9xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

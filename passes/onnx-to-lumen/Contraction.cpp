@@ -150,11 +150,10 @@ static LogicalResult fusedGemm(Node &node) {
   if (failed(gemm(node)))
     return failure();
   SmallVector<double> parameters;
-  for (StringRef name : {"activation_alpha", "activation_beta", "activation_gamma"})
+  for (StringRef name : {"activation_alpha", "activation_beta"})
     if (node.has(name))
       parameters.push_back(node.real(name, 0));
-  FailureOr<Value> result =
-      activate(node, node.string("activation", ""), parameters, node.getResults().front());
+  FailureOr<Value> result = activate(node, parameters, node.getResults().front());
   return failed(result) ? failure() : node.yield(*result);
 }
 

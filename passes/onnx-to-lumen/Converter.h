@@ -301,11 +301,14 @@ mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, in
 /// `x` plus an input along its last dimension, if that is given.
 mlir::FailureOr<mlir::Value> addLastBias(Node &node, mlir::Value x, unsigned bias);
 
-/// The activation that a fused operator names by its attribute, with its parameters in the
-/// order of that operator's attributes; those that are missing have its defaults. `x` where
-/// the name is empty.
-mlir::FailureOr<mlir::Value> activate(Node &node, llvm::StringRef name,
-                                      llvm::ArrayRef<double> parameters, mlir::Value x);
+/// An activation of LSTM and its like, or `clip`, by its name in small letters. What takes no
+/// alpha or beta ignores them.
+mlir::Value activationOf(Emitter &emit, llvm::StringRef name, double alpha, double beta,
+                         mlir::Value x);
+
+/// The activation that a fused operator names, if any. Its alpha and beta have the operator's
+/// defaults where `parameters` ends before.
+mlir::FailureOr<mlir::Value> activate(Node &node, llvm::ArrayRef<double> parameters, mlir::Value x);
 
 /// A float type for computing with numbers of both types: theirs where they have the same one.
 mlir::Type commonRealType(mlir::Type a, mlir::Type b);

@@ -248,8 +248,7 @@ static LogicalResult fusedConv(Node &node) {
     result = node.emit.binary(BinaryKind::Add, *result, node.emit.cast(moved, shape));
   }
   SmallVector<double> parameters = node.reals("activation_params").value_or(SmallVector<double>());
-  return yieldChannelsFirst(node,
-                            activate(node, node.string("activation", ""), parameters, *result));
+  return yieldChannelsFirst(node, activate(node, parameters, *result));
 }
 
 /// The same with channels last in the input and the result.

@@ -51,12 +51,11 @@ static Value clamp(Emitter &emit, Value x, double low, double high) {
 }
 
 static Value leakyRelu(Node &node, Emitter &emit, Value x) {
-  return selectPositive(emit, x, x, emit.binary(BK::Mul, x, node.real("alpha", 0.01f)));
+  return activationOf(emit, "leakyrelu", node.real("alpha", 0.01f), 0, x);
 }
 
 static Value elu(Node &node, Emitter &emit, Value x) {
-  Value below = emit.binary(BK::Mul, emit.unary(UK::Expm1, x), node.real("alpha", 1.0));
-  return selectPositive(emit, x, x, below);
+  return activationOf(emit, "elu", node.real("alpha", 1.0), 0, x);
 }
 
 static Value selu(Node &node, Emitter &emit, Value x) {
@@ -75,16 +74,11 @@ static Value celu(Node &node, Emitter &emit, Value x) {
 }
 
 static Value thresholdedRelu(Node &node, Emitter &emit, Value x) {
-  Value isAbove = emit.compare(CK::Gt, x, node.real("alpha", 1.0));
-  return emit.select(isAbove, x, emit.splatLike(x, 0));
-}
-
-static Value hardSigmoidOf(Emitter &emit, Value x, double alpha, double beta) {
-  return clamp(emit, emit.binary(BK::Add, emit.binary(BK::Mul, x, alpha), beta), 0, 1);
+  return activationOf(emit, "thresholdedrelu", node.real("alpha", 1.0), 0, x);
 }
 
 static Value hardSigmoid(Node &node, Emitter &emit, Value x) {
-  return hardSigmoidOf(emit, x, node.real("alpha", 0.2f), node.real("beta", 0.5));
+  return activationOf(emit, "hardsigmoid", node.real("alpha", 0.2f), node.real("beta", 0.5), x);
 }
 
 static Value hardSwish(Node &node, Emitter &emit, Value x) {
@@ -100,9 +94,11 @@ static Value softplusOf(Emitter &emit, Value x) {
 
 static Value softplus(Node &node, Emitter &emit, Value x) { return softplusOf(emit, x); }
 
-static Value softsign(Node &node, Emitter &emit, Value x) {
+static Value softsignOf(Emitter &emit, Value x) {
   return emit.binary(BK::Div, x, emit.binary(BK::Add, emit.unary(UK::Abs, x), 1.0));
 }
+
+static Value softsign(Node &node, Emitter &emit, Value x) { return softsignOf(emit, x); }
 
 static Value mish(Node &node, Emitter &emit, Value x) {
   return emit.binary(BK::Mul, x, emit.unary(UK::Tanh, softplusOf(emit, x)));
@@ -191,31 +187,63 @@ static LogicalResult biasAdd(Node &node) {
   return node.yield(node.emit.binary(BK::Add, *x, skip));
 }
 
-FailureOr<Value> lumen::activate(Node &node, StringRef name, ArrayRef<double> parameters, Value x) {
-  Emitter &emit = node.emit;
-  auto parameter = [&](size_t i, double absent) {
-    return i < parameters.size() ? parameters[i] : absent;
-  };
+Value lumen::activationOf(Emitter &emit, StringRef name, double alpha, double beta, Value x) {
+  auto line = [&] { return emit.binary(BK::Add, emit.binary(BK::Mul, x, alpha), beta); };
+  if (name == "affine")
+    return line();
+  if (name == "clip")
+    return clamp(emit, x, alpha, beta);
+  if (name == "elu")
+    return selectPositive(emit, x, x, emit.binary(BK::Mul, emit.unary(UK::Expm1, x), alpha));
+  if (name == "hardsigmoid")
+    return clamp(emit, line(), 0, 1);
+  if (name == "leakyrelu")
+    return selectPositive(emit, x, x, emit.binary(BK::Mul, x, alpha));
+  if (name == "relu")
+    return emit.unary(UK::Relu, x);
+  if (name == "scaledtanh")
+    return emit.binary(BK::Mul, emit.unary(UK::Tanh, emit.binary(BK::Mul, x, beta)), alpha);
+  if (name == "sigmoid")
+    return emit.unary(UK::Sigmoid, x);
+  if (name == "softplus")
+    return softplusOf(emit, x);
+  if (name == "softsign")
+    return softsignOf(emit, x);
+  if (name == "tanh")
+    return emit.unary(UK::Tanh, x);
+  assert(name == "thresholdedrelu" && "an activation that was not checked");
+  return emit.select(emit.compare(CK::Gt, x, alpha), x, emit.splatLike(x, 0));
+}
+
+FailureOr<Value> lumen::activate(Node &node, ArrayRef<double> parameters, Value x) {
+  StringRef name = node.string("activation", "");
   if (name.empty())
     return x;
-  if (name == "Relu")
-    return emit.unary(UK::Relu, x);
-  if (name == "Tanh")
-    return emit.unary(UK::Tanh, x);
-  if (name == "Sigmoid")
-    return emit.unary(UK::Sigmoid, x);
-  if (name == "Softplus")
-    return softplusOf(emit, x);
-  if (name == "LeakyRelu")
-    return selectPositive(emit, x, x, emit.binary(BK::Mul, x, parameter(0, 0.01f)));
-  if (name == "Clip")
-    return clamp(emit, x, parameter(0, std::numeric_limits<float>::lowest()),
-                 parameter(1, std::numeric_limits<float>::max()));
-  if (name == "HardSigmoid")
-    return hardSigmoidOf(emit, x, parameter(0, 0.2f), parameter(1, 0.5));
-  return node.error() << "attribute 'activation' is '" << name
-                      << "', expected Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus or "
-                         "Tanh";
+  struct Row {
+    StringLiteral name;
+    double alpha = 0, beta = 0;
+  };
+  static const Row rows[] = {
+      {"Clip", std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()},
+      {"HardSigmoid", 0.2f, 0.5},
+      {"LeakyRelu", 0.01f},
+      {"Relu"},
+      {"Sigmoid"},
+      {"Softplus"},
+      {"Tanh"},
+  };
+  for (Row row : rows)
+    if (row.name == name) {
+      if (parameters.size() > 0)
+        row.alpha = parameters[0];
+      if (parameters.size() > 1)
+        row.beta = parameters[1];
+      return activationOf(node.emit, name.lower(), row.alpha, row.beta, x);
+    }
+  InFlightDiagnostic error = node.error()
+                             << "attribute 'activation' is '" << name << "', expected one of ";
+  llvm::interleaveComma(rows, error, [&](const Row &row) { error << row.name; });
+  return error;
 }
 
 static LogicalResult shrink(Node &node) {

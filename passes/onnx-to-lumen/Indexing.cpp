@@ -335,6 +335,7 @@ static const OperatorRow rows[] = {
     {"CumSum", 2, 2, accumulate<AccumulateKind::Add>},
     OperatorRow{"GatherElements", 2, 2, gatherElements}.moving(),
     OperatorRow{"GatherND", 2, 2, gatherND}.moving(),
+    OperatorRow{"GatherND", 2, 2, gatherND}.ofMicrosoft(),
     OperatorRow{"ReverseSequence", 2, 2, reverseSequence, "", 10}.moving(),
     {"Scatter", 3, 3, scatterElements, "not of strings", 9, 10},
     {"ScatterElements", 3, 3, scatterElements, "not of strings"},

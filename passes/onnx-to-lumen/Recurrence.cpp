@@ -82,37 +82,7 @@ Value Cell::activate(unsigned i, Value x) {
 
 Value Cell::activateUnclipped(unsigned i, Value x) {
   const Activation &f = activations[i];
-  auto affine = [&] {
-    return emit.binary(BK::Add, emit.binary(BK::Mul, x, f.alpha), f.beta);
-  };
-  auto unlessPositive = [&](Value otherwise) {
-    return emit.select(emit.compare(CompareKind::Ge, x, 0.0), x, otherwise);
-  };
-  if (f.name == "affine")
-    return affine();
-  if (f.name == "elu")
-    return unlessPositive(emit.binary(BK::Mul, emit.unary(UK::Expm1, x), f.alpha));
-  if (f.name == "hardsigmoid")
-    return emit.binary(BK::Min, emit.binary(BK::Max, affine(), 0.0), 1.0);
-  if (f.name == "leakyrelu")
-    return unlessPositive(emit.binary(BK::Mul, x, f.alpha));
-  if (f.name == "relu")
-    return emit.unary(UK::Relu, x);
-  if (f.name == "scaledtanh")
-    return emit.binary(BK::Mul, emit.unary(UK::Tanh, emit.binary(BK::Mul, x, f.beta)), f.alpha);
-  if (f.name == "sigmoid")
-    return emit.unary(UK::Sigmoid, x);
-  if (f.name == "softplus") {
-    // log(1 + e^x), where e^x cannot overflow.
-    Value rest = emit.unary(UK::Log1p, emit.unary(UK::Exp, emit.unary(UK::Neg, emit.unary(UK::Abs, x))));
-    return add(emit.unary(UK::Relu, x), rest);
-  }
-  if (f.name == "softsign")
-    return emit.binary(BK::Div, x, emit.binary(BK::Add, emit.unary(UK::Abs, x), 1.0));
-  if (f.name == "tanh")
-    return emit.unary(UK::Tanh, x);
-  assert(f.name == "thresholdedrelu" && "an activation that was not checked");
-  return emit.select(emit.compare(CompareKind::Gt, x, f.alpha), x, emit.splatLike(x, 0));
+  return activationOf(emit, f.name, f.alpha, f.beta, x);
 }
 
 //===----------------------------------------------------------------------===//

@@ -182,6 +182,32 @@ static LogicalResult hardmax(Node &node) {
   return node.yield(emit.reshape(emit.convert(isFirst, node.inputType(0).getElementType()), shape));
 }
 
+/// The distance of each row of one matrix from each of another one.
+static LogicalResult distances(Node &node) {
+  Sizes a = node.inputShape(0), b = node.inputShape(1);
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  if (a.size() != 2 || b.size() != 2 || !node.ensureEqual(a[1], b[1], "columns of two matrices"))
+    return node.error() << "inputs have shapes " << shapeText(a) << " and " << shapeText(b)
+                        << ", expected two dimensions, the last ones equal";
+  StringRef metric = node.string("metric", "sqeuclidean");
+  if (metric != "sqeuclidean" && metric != "euclidean")
+    return node.error() << "attribute 'metric' is '" << metric
+                        << "', expected euclidean or sqeuclidean";
+  Emitter &emit = node.emit;
+  Sizes shape{a[0], b[0], Emitter::simpler(a[1], b[1])};
+  if (failed(node.checkSize(shape)))
+    return failure();
+  auto repeat = [&](unsigned index, int64_t rows) {
+    Value matrix = emit.cast(node.input(index), {shape[rows], shape[2]});
+    return emit.broadcast(matrix, shape, {rows, 2});
+  };
+  Value difference = emit.binary(BK::Sub, repeat(0, 0), repeat(1, 1));
+  Value result = emit.reduce(RK::Sum, emit.binary(BK::Mul, difference, difference), {2},
+                             /*keepDims=*/false);
+  return node.yield(metric == "euclidean" ? emit.unary(UK::Sqrt, result) : result);
+}
+
 static const OperatorRow rows[] = {
     {"ArgMax", 1, 1, argExtreme<RK::Max>},
     {"ArgMin", 1, 1, argExtreme<RK::Min>},
@@ -196,6 +222,7 @@ static const OperatorRow rows[] = {
     {"ReduceProd", 1, 2, reduction<plain<RK::Prod>, 18>},
     {"ReduceSum", 1, 2, reduction<plain<RK::Sum>, 13>},
     {"ReduceSumSquare", 1, 2, reduction<sumSquare, 18>},
+    OperatorRow{"CDist", 2, 2, distances, "euclidean and sqeuclidean"}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::reductionRows() { return rows; }

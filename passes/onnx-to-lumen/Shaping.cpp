@@ -339,8 +339,10 @@ static LogicalResult range(Node &node) {
   SmallVector<Scalar> constants;
   constexpr StringLiteral names[] = {"start", "limit", "delta"};
   for (auto [i, name] : llvm::enumerate(names)) {
-    FailureOr<Value> number = node.scalarOperand(i, name);
-    if (failed(number) || failed(node.expectSameElementType(0, i)))
+    // A step of one may be left out in ONNX Runtime's form.
+    bool isAbsent = i == 2 && !node.input(i);
+    FailureOr<Value> number = isAbsent ? emit.scalar(1, element) : node.scalarOperand(i, name);
+    if (failed(number) || (!isAbsent && failed(node.expectSameElementType(0, i))))
       return failure();
     numbers.push_back(*number);
     if (std::optional<ConstantData> data = ConstantData::get(*number))
@@ -465,6 +467,7 @@ static const OperatorRow rows[] = {
     OperatorRow{"Size", 1, 1, sizeOf}.moving(),
     OperatorRow{"Squeeze", 1, 2, squeeze}.moving(),
     {"Trilu", 1, 2, trilu},
+    OperatorRow{"Range", 2, 3, range}.ofMicrosoft(),
     OperatorRow{"Trilu", 1, 2, trilu}.ofMicrosoft(),
     OperatorRow{"Unsqueeze", 1, 2, unsqueeze}.moving(),
 };

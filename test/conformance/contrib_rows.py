@@ -165,3 +165,11 @@ for strides in ([1, 1], [2, 2]):
 for upper in (0, 1):
     row("Trilu", "2x4x5", upper=upper)
     row("Trilu", "4x5 =[1.]", upper=upper)
+for numbers in ("i64:[2.] i64:[17.]", "i64:[2.] i64:[17.] i64:[3.]", "f32:[0.5] f32:[4]"):
+    row("Range", numbers)
+    row("Range", " ".join(f"={word}" for word in numbers.split()))
+row("GatherND", "3x4x5 i64:2x6x2@0~2")
+row("GatherND", "3x4x5 i64:7x1@0~2")
+for metric in ("euclidean", "sqeuclidean"):
+    for operands in ("5x7 3x7", "1x33 17x33", "f64:5x7 f64:3x7"):
+        row("CDist", operands, metric=metric)

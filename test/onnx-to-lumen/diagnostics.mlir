@@ -131,7 +131,7 @@ module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} 
     %3 = onnx.node "Attention"(%q, %q, %q, %none, %q) {} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, none, tensor<1x4x2x8xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'rotary_embedding_dim' is 4, expected twice the 3 columns of cos_cache}}
     %4 = onnx.node "RotaryEmbedding"(%q, %c, %c, %i) {rotary_embedding_dim = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<9x3xf32>, tensor<9x3xf32>, tensor<1x2xi64>) -> tensor<*xf32>
-    // expected-error @below {{attribute 'activation' is 'Wild', expected Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus or Tanh}}
+    // expected-error @below {{attribute 'activation' is 'Wild', expected one of Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh}}
     %5 = onnx.node "FusedGemm"(%m, %m) domain("com.microsoft") {transB = 1 : i64, activation = "Wild"} : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'num_heads' is 0, expected at least 1}}
     %6 = onnx.node "MultiHeadAttention"(%f, %f, %f) domain("com.microsoft") {} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>) -> tensor<*xf32>

@@ -161,16 +161,33 @@ LogicalResult lumen::checkHeads(Node &node, const SymExpr &heads, const SymExpr 
                       << " of keys, expected a multiple";
 }
 
-FailureOr<Value> lumen::splitHeads(Node &node, Value x, int64_t heads, StringRef what) {
+LogicalResult lumen::expectRank(Node &node, unsigned index, StringRef name,
+                                ArrayRef<int64_t> ranks) {
+  if (llvm::is_contained(ranks, node.inputRank(index)))
+    return success();
+  InFlightDiagnostic error = node.error() << name << " has shape "
+                                          << shapeText(node.inputShape(index)) << ", expected ";
+  llvm::interleave(ranks, error, " or ");
+  return error << " dimensions";
+}
+
+FailureOr<Value> lumen::separateHeads(Node &node, Value x, const SymExpr &heads, StringRef what) {
   Sizes shape = Emitter::shapeOf(x);
-  if (heads < 1)
-    return node.error() << what << " has " << heads << " heads, expected at least 1";
+  if ((SymExpr(1) - heads).isPositive())
+    return node.error() << what << " has " << heads.str() << " heads, expected at least 1";
   SymExpr size = SymExpr::floorDiv(shape[2], heads);
   if (!node.ensureEqual(size * heads, shape[2], "elements of all heads"))
     return node.error() << what << " has shape " << shapeText(shape)
-                        << ", whose last dimension cannot be split into " << heads << " heads";
-  Emitter &emit = node.emit;
-  return emit.transpose(emit.reshape(x, {shape[0], shape[1], SymExpr(heads), size}), {0, 2, 1, 3});
+                        << ", whose last dimension cannot be split into " << heads.str()
+                        << " heads";
+  return node.emit.reshape(x, {shape[0], shape[1], heads, size});
+}
+
+FailureOr<Value> lumen::splitHeads(Node &node, Value x, int64_t heads, StringRef what) {
+  FailureOr<Value> separate = separateHeads(node, x, heads, what);
+  if (failed(separate))
+    return failure();
+  return node.emit.transpose(*separate, {0, 2, 1, 3});
 }
 
 Value lumen::mergeHeads(Emitter &emit, Value x) {

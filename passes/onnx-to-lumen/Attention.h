@@ -71,10 +71,17 @@ private:
 /// Whether each head of keys can serve as many heads of queries.
 mlir::LogicalResult checkHeads(Node &node, const SymExpr &heads, const SymExpr &keyHeads);
 
-/// [batch, rows, heads * size] as [batch, heads, rows, size].
+/// An error unless the input has as many dimensions as one of `ranks` says.
+mlir::LogicalResult expectRank(Node &node, unsigned index, llvm::StringRef name,
+                               llvm::ArrayRef<int64_t> ranks);
+
+/// [batch, rows, heads * size] as [batch, rows, heads, size].
+mlir::FailureOr<mlir::Value> separateHeads(Node &node, mlir::Value x, const SymExpr &heads,
+                                           llvm::StringRef what);
+/// The same as [batch, heads, rows, size].
 mlir::FailureOr<mlir::Value> splitHeads(Node &node, mlir::Value x, int64_t heads,
                                         llvm::StringRef what);
-/// The same the other way round.
+/// [batch, heads, rows, size] as [batch, rows, heads * size].
 mlir::Value mergeHeads(Emitter &emit, mlir::Value x);
 
 /// A value whose sizes are to be `expected`; an error that names it as `what` where they never

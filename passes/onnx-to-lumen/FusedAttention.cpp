@@ -30,13 +30,6 @@ static void readScale(Node &node, Attention &attention) {
     attention.scale = scale;
 }
 
-static LogicalResult expectRank(Node &node, unsigned index, StringRef name, int64_t rank) {
-  if (node.inputRank(index) == rank)
-    return success();
-  return node.error() << name << " has shape " << shapeText(node.inputShape(index)) << ", expected "
-                      << rank << " dimensions";
-}
-
 static LogicalResult rejectInputs(Node &node, unsigned first) {
   for (unsigned i = first; i < node.getNumInputs(); ++i)
     if (node.input(i))

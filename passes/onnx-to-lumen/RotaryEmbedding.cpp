@@ -78,14 +78,10 @@ static LogicalResult rotateInput(Node &node, Value cosine, Value sine, const Sym
   bool isFlat = shape.size() == 3, isInterleaved = node.integer("interleaved", 0) != 0;
   Value x = node.input(0);
   if (isFlat) {
-    if ((SymExpr(1) - heads).isPositive())
-      return node.error() << "has " << heads.str() << " heads, expected at least 1";
-    SymExpr size = SymExpr::floorDiv(shape[2], heads);
-    if (!node.ensureEqual(size * heads, shape[2], "elements of all heads"))
-      return node.error() << "input has shape " << shapeText(shape)
-                          << ", whose last dimension cannot be split into " << heads.str()
-                          << " heads";
-    x = emit.reshape(x, {shape[0], shape[1], heads, size});
+    FailureOr<Value> separate = separateHeads(node, x, heads, "input");
+    if (failed(separate))
+      return failure();
+    x = *separate;
   }
   if (node.has("rotary_embedding_dim") && node.integer("rotary_embedding_dim", 0) == 0 &&
       !node.ensureEqual(Emitter::shapeOf(cosine).back() * 2, Emitter::shapeOf(x).back(),
@@ -94,15 +90,6 @@ static LogicalResult rotateInput(Node &node, Value cosine, Value sine, const Sym
                         << " columns, expected half of " << Emitter::shapeOf(x).back().str();
   FailureOr<Value> turned = rotate(node, x, cosine, sine, isInterleaved, /*isRowsFirst=*/isFlat);
   return failed(turned) ? failure() : node.yield(emit.reshape(*turned, shape));
-}
-
-static LogicalResult expectRank(Node &node, unsigned index, StringRef name,
-                                ArrayRef<int64_t> ranks) {
-  if (llvm::is_contained(ranks, node.inputRank(index)))
-    return success();
-  return node.error() << name << " has shape " << shapeText(node.inputShape(index))
-                      << ", which has " << node.inputRank(index) << " dimensions, expected "
-                      << ranks.front() << (ranks.size() > 1 ? " or 4" : "");
 }
 
 /// Inputs: X, cos_cache, sin_cache, position_ids, which pick rows of the caches.

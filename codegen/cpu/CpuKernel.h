@@ -102,6 +102,7 @@ mlir::FailureOr<LaunchShape> buildNonzero(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildRecurrence(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildScatter(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildSort(CpuKernel &);
+mlir::FailureOr<LaunchShape> buildTrees(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildUnique(CpuKernel &);
 
 } // namespace lumen::cpu

@@ -251,6 +251,7 @@ FailureOr<LaunchShape> cpu::buildLoops(CpuKernel &kernel) {
       .Case([&](RecurrenceOp) { return buildRecurrence(kernel); })
       .Case([&](ScatterOp) { return buildScatter(kernel); })
       .Case([&](SortOp) { return buildSort(kernel); })
+      .Case([&](TreesOp) { return buildTrees(kernel); })
       .Case([&](UniqueOp) { return buildUnique(kernel); });
 }
 

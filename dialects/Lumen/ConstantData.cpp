@@ -61,10 +61,10 @@ Scalar lumen::makeScalar(double value, Type type) {
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-/// Dense elements over the bytes of a small blob.
-static DenseElementsAttr readBlob(lumen::BlobAttr blob) {
+/// Dense elements over the bytes of a blob of at most that many.
+static DenseElementsAttr readBlob(lumen::BlobAttr blob, int64_t most) {
   auto type = dyn_cast<RankedTensorType>(blob.getType());
-  if (!type || !type.hasStaticShape() || type.getNumElements() > kMaxFoldElements)
+  if (!type || !type.hasStaticShape() || type.getNumElements() > most)
     return {};
   Type element = type.getElementType();
   if (!isScalarType(element) || (widthOf(element) % 8 != 0))
@@ -76,15 +76,15 @@ static DenseElementsAttr readBlob(lumen::BlobAttr blob) {
   return DenseElementsAttr::getFromRawBuffer(type, bytes);
 }
 
-std::optional<ConstantData> ConstantData::get(Attribute attribute) {
+std::optional<ConstantData> ConstantData::get(Attribute attribute, int64_t most) {
   if (auto blob = dyn_cast_or_null<lumen::BlobAttr>(attribute))
-    attribute = readBlob(blob);
+    attribute = readBlob(blob, most);
   auto dense = dyn_cast_or_null<DenseElementsAttr>(attribute);
   auto type = dense ? dyn_cast<RankedTensorType>(dense.getType()) : RankedTensorType();
   if (!type || !isScalarType(type.getElementType()))
     return std::nullopt;
   int64_t count = dense.isSplat() ? 1 : type.getNumElements();
-  if (count > kMaxFoldElements)
+  if (count > most)
     return std::nullopt;
 
   SmallVector<Scalar> values;
@@ -114,6 +114,39 @@ std::optional<ConstantData> ConstantData::get(Value value) {
 std::optional<bool> lumen::getConstantCondition(Value value) {
   std::optional<ConstantData> data = ConstantData::get(value);
   return data && data->size() > 0 ? std::optional<bool>((*data)[0].integer != 0) : std::nullopt;
+}
+
+unsigned lumen::getElementBytes(Type type) {
+  if (type.isInteger(1))
+    return 1;
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * getElementBytes(complex.getElementType());
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() % 8)
+    return 0;
+  return type.getIntOrFloatBitWidth() / 8;
+}
+
+static DenseElementsAttr makeDense(RankedTensorType type, ArrayRef<char> bytes) {
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  SmallVector<bool> values(bytes.begin(), bytes.end());
+  return DenseElementsAttr::get(type, ArrayRef<bool>(values));
+}
+
+Value lumen::makeConstant(OpBuilder &builder, Location loc, RankedTensorType type,
+                          llvm::function_ref<void(MutableArrayRef<char>)> fill) {
+  uint64_t size =
+      static_cast<uint64_t>(type.getNumElements()) * getElementBytes(type.getElementType());
+  if (type.getNumElements() <= kMaxFoldElements) {
+    std::vector<char> bytes(size);
+    fill(bytes);
+    return ConstantOp::create(builder, loc, makeDense(type, bytes));
+  }
+  MutableArrayRef<char> bytes;
+  MLIRContext *context = builder.getContext();
+  uint64_t id = context->getLoadedDialect<LumenDialect>()->getBlobs().allocate(size, bytes);
+  fill(bytes);
+  return ConstantOp::create(builder, loc, lumen::BlobAttr::get(context, id, 0, size, type));
 }
 
 bool ConstantData::isAll(double number) const {

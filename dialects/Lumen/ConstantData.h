@@ -54,9 +54,10 @@ public:
       : type(type), values(std::move(values)) {}
 
   /// Reads dense elements and blobs; nothing for other attributes, element types
-  /// that are not scalars and tensors (other than splats) of more than
-  /// `kMaxFoldElements`.
-  static std::optional<ConstantData> get(mlir::Attribute attribute);
+  /// that are not scalars and tensors (other than splats) of more than `most`
+  /// elements.
+  static std::optional<ConstantData> get(mlir::Attribute attribute,
+                                         int64_t most = kMaxFoldElements);
   /// The same of a value that `lumen.constant` defines.
   static std::optional<ConstantData> get(mlir::Value value);
 
@@ -76,6 +77,14 @@ private:
   mlir::RankedTensorType type;
   llvm::SmallVector<Scalar> values;
 };
+
+/// Bytes of an element of `type` in memory; 0 for a type without a fixed size.
+unsigned getElementBytes(mlir::Type type);
+
+/// A constant op of `type`. `fill` writes its bytes, row-major; small constants
+/// become `dense`, others an owned blob.
+mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+                         llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
 
 /// What a reduction combines two elements with.
 BinaryKind combinerOf(ReduceKind kind);

@@ -138,6 +138,43 @@ def AccumulateOp : LoopsOp<"accumulate", [SameOperandsAndResultType]> {
   let assemblyFormat = "$kind $operand attr-dict `:` type($result)";
 }
 
+def TreesOp : LoopsOp<"trees"> {
+  let summary = "what the leaves that decision trees lead each row to say together";
+  let description = [{
+    `input` is `[rows, features]`. From node `n` a row goes to node `links[n, 1]` where its
+    feature `links[n, 0]` is at most `thresholds[n]` (with `strict`: below it), and to the node
+    behind that one where it is not. NaN is not, unless `nan` is set and the feature is given as
+    its complement, `-1 - feature`. A leaf leads to itself: its threshold is NaN, its feature 0
+    and `links[n, 1]` is `n - 1`; every other link leads forward. A walk begins at a node of
+    `roots`.
+
+    The weights of leaf `n` are those with numbers from `leaves[n]` to `leaves[n + 1]`, each for
+    one of `targets`. Without `targets` a leaf has a row of `weights`, one for each target. The
+    result, `[groups, rows, targets]`, combines them over the trees of each group: their sum, or
+    the largest or smallest. Groups divide the roots evenly, and the result of none is 0, or an
+    infinity.
+
+    Example: one tree, whose root compares feature 2 with 0.5
+    ```mlir
+    %1 = lumen.trees <sum> %x, %thresholds, %links, %leaves, %roots, %weights
+        : tensor<8x4xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<4xi32>, tensor<1xi32>,
+          tensor<2x1xf32> -> tensor<1x8x1xf32>
+    ```
+  }];
+  let arguments = (ins ReduceKindAttr:$kind, TensorOf<[F32, F64]>:$input,
+                       TensorOf<[F32, F64]>:$thresholds, TensorOf<[I32]>:$links,
+                       TensorOf<[I32]>:$leaves, TensorOf<[I32]>:$roots,
+                       TensorOf<[F32, F64]>:$weights, Optional<TensorOf<[I32]>>:$targets,
+                       UnitAttr:$strict, UnitAttr:$nan);
+  let results = (outs TensorOf<[F32, F64]>:$result);
+  let assemblyFormat = [{
+    $kind $input `,` $thresholds `,` $links `,` $leaves `,` $roots `,` $weights
+    (`targets` $targets^)? (`strict` $strict^)? (`nan` $nan^)? attr-dict
+    `:` type($input) `,` type($thresholds) `,` type($links) `,` type($leaves) `,` type($roots)
+    `,` type($weights) (`,` type($targets)^)? `->` type($result)
+  }];
+}
+
 def RecurrenceOp : LoopsOp<"recurrence", [AttrSizedOperandSegments, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "runs a cell along a sequence, with states from step to step";

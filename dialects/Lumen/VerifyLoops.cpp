@@ -155,6 +155,30 @@ LogicalResult AccumulateOp::verify() {
   return expectAxis(*this, getAxis(), typeOf(getOperand()).getRank());
 }
 
+LogicalResult TreesOp::verify() {
+  RankedTensorType input = typeOf(getInput()), result = typeOf(getResult());
+  if (input.getRank() != 2 || result.getRank() != 3)
+    return emitOpError("has an input of shape ")
+           << shapeText(input.getShape()) << " and a result of shape "
+           << shapeText(result.getShape()) << ", expected two and three dimensions";
+  if (getKind() == ReduceKind::Prod)
+    return emitOpError("has the kind prod, expected sum, max or min");
+  constexpr int64_t any = ShapedType::kDynamic;
+  int64_t nodes = typeOf(getThresholds()).getNumElements();
+  if (failed(expectShape(*this, "thresholds", getThresholds(), {nodes})) ||
+      failed(expectElement(*this, "thresholds", getThresholds(), input.getElementType())) ||
+      failed(expectShape(*this, "links", getLinks(), {nodes, 2})) ||
+      failed(expectShape(*this, "leaves", getLeaves(), {nodes + 1})) ||
+      failed(expectShape(*this, "roots", getRoots(), {any})) ||
+      failed(expectElement(*this, "a result", getResult(),
+                           typeOf(getWeights()).getElementType())) ||
+      failed(expectShape(*this, "a result", getResult(), {any, input.getDimSize(0), any})))
+    return failure();
+  if (Value targets = getTargets())
+    return expectShape(*this, "targets", targets, {typeOf(getWeights()).getDimSize(0)});
+  return expectShape(*this, "weights", getWeights(), {any, result.getDimSize(2)});
+}
+
 LogicalResult RecurrenceOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() != 3)

@@ -2,7 +2,6 @@
 
 #include "passes/graph/Constants.h"
 
-#include "dialects/Lumen/ConstantData.h"
 
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,16 +19,6 @@ static constexpr int64_t kMaxTable = 1 << 20;
 /// A dimension beyond this has no table: no weight is as long, and a splat along
 /// an input of absurd size would take all memory.
 static constexpr int64_t kMaxDimension = 1 << 26;
-
-unsigned lumen::getElementBytes(Type type) {
-  if (type.isInteger(1))
-    return 1;
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * getElementBytes(complex.getElementType());
-  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() % 8)
-    return 0;
-  return type.getIntOrFloatBitWidth() / 8;
-}
 
 unsigned ConstantView::getElementBytes() const {
   return lumen::getElementBytes(type.getElementType());
@@ -397,29 +386,6 @@ void lumen::copyConstant(const ConstantView &view, char *out) {
   default:
     llvm_unreachable("viewConstant admits these element sizes only");
   }
-}
-
-static DenseElementsAttr makeDense(RankedTensorType type, ArrayRef<char> bytes) {
-  if (!type.getElementType().isInteger(1))
-    return DenseElementsAttr::getFromRawBuffer(type, bytes);
-  SmallVector<bool> values(bytes.begin(), bytes.end());
-  return DenseElementsAttr::get(type, ArrayRef<bool>(values));
-}
-
-Value lumen::makeConstant(OpBuilder &builder, Location loc, RankedTensorType type,
-                          llvm::function_ref<void(MutableArrayRef<char>)> fill) {
-  uint64_t size =
-      static_cast<uint64_t>(type.getNumElements()) * getElementBytes(type.getElementType());
-  if (type.getNumElements() <= kMaxFoldElements) {
-    std::vector<char> bytes(size);
-    fill(bytes);
-    return ConstantOp::create(builder, loc, makeDense(type, bytes));
-  }
-  MutableArrayRef<char> bytes;
-  MLIRContext *context = builder.getContext();
-  uint64_t id = context->getLoadedDialect<LumenDialect>()->getBlobs().allocate(size, bytes);
-  fill(bytes);
-  return ConstantOp::create(builder, loc, lumen::BlobAttr::get(context, id, 0, size, type));
 }
 
 Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,

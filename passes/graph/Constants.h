@@ -8,7 +8,7 @@
 #ifndef LUMEN_PASSES_GRAPH_CONSTANTS_H
 #define LUMEN_PASSES_GRAPH_CONSTANTS_H
 
-#include "dialects/Lumen/Lumen.h"
+#include "dialects/Lumen/ConstantData.h"
 
 #include <optional>
 
@@ -34,9 +34,6 @@ struct ConstantView {
   std::optional<int64_t> getStride(unsigned dim) const;
 };
 
-/// Bytes of an element of `type` in memory; 0 for a type without a fixed size.
-unsigned getElementBytes(mlir::Type type);
-
 /// The constant behind `value`, or nothing when `value` depends on an input or
 /// cannot be addressed as a view.
 std::optional<ConstantView> viewConstant(mlir::Value value);
@@ -50,11 +47,6 @@ std::optional<float> getSplatF32(mlir::Value value);
 
 /// Copies the elements in row-major order of the view's shape.
 void copyConstant(const ConstantView &view, char *out);
-
-/// A constant op of `type`. `fill` writes its bytes, row-major; small constants
-/// become `dense`, others an owned blob.
-mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
-                         llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
 
 /// A value of `type` of which each element is the view's first one: a constant, or
 /// one repeated along dynamic dimensions.

@@ -31,8 +31,11 @@ static SmallVector<ArrayRef<OperatorRow>> allRows() {
       convolutionRows(),
       einsumRows(),
       elementwiseRows(),
+      featureRows(),
       fusedAttentionRows(),
       indexingRows(),
+      labelRows(),
+      linearModelRows(),
       loopRows(),
       movementRows(),
       normalizationRows(),
@@ -51,6 +54,7 @@ static SmallVector<ArrayRef<OperatorRow>> allRows() {
       signalRows(),
       stringRows(),
       trainingRows(),
+      treeRows(),
       valueRows(),
   };
 }

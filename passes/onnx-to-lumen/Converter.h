@@ -270,6 +270,10 @@ llvm::ArrayRef<OperatorRow> stringRows();
 llvm::ArrayRef<OperatorRow> randomRows();
 llvm::ArrayRef<OperatorRow> signalRows();
 llvm::ArrayRef<OperatorRow> trainingRows();
+llvm::ArrayRef<OperatorRow> labelRows();
+llvm::ArrayRef<OperatorRow> featureRows();
+llvm::ArrayRef<OperatorRow> linearModelRows();
+llvm::ArrayRef<OperatorRow> treeRows();
 
 /// The row of an operator; null if there is none. Where there are several, the one for
 /// what the inputs are: tensors of numbers alone, or other `values` too.
@@ -315,6 +319,12 @@ mlir::Type commonRealType(mlir::Type a, mlir::Type b);
 
 /// "f32", "ui8".
 std::string typeText(mlir::Type type);
+
+/// The index of the extreme element, with its dimension kept as 1: the least (or last)
+/// index at which the element equals the extreme, or is NaN, which NumPy takes for the
+/// extreme wherever it occurs.
+mlir::Value extremeIndex(Emitter &emit, mlir::Value x, ReduceKind extreme, int64_t axis,
+                         bool isLast);
 
 /// Places of windows along one dimension, as Conv and the poolings share it.
 struct WindowAxis {

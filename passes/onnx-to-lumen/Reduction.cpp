@@ -126,10 +126,7 @@ static Value logSumExp(Emitter &emit, Value x, const Reduced &over) {
   return isReal ? result : emit.convert(result, element);
 }
 
-/// The index of the extreme element, with its dimension kept as 1: the least (or
-/// last) index at which the element equals the extreme, or is NaN, which NumPy
-/// takes for the extreme wherever it occurs.
-static Value extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
+Value lumen::extremeIndex(Emitter &emit, Value x, ReduceKind extreme, int64_t axis, bool isLast) {
   RankedTensorType type = Emitter::typeOf(x);
   Value best = emit.broadcastTo(emit.reduce(extreme, x, {axis}, /*keepDims=*/true), sizesOf(type));
   RankedTensorType indexType = type.clone(emit.builder.getI64Type());

@@ -21,16 +21,26 @@ static ArrayAttr textList(Builder &builder, ArrayRef<StringRef> texts) {
 }
 
 Value lumen::makeStrings(Emitter &emit, DenseElementsAttr value) {
-  OpBuilder &builder = emit.builder;
   auto strings = cast<DenseStringElementsAttr>(value);
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<StringRef> texts(strings.getRawStringData());
   if (strings.isSplat())
     texts.assign(type.getNumElements(), texts.empty() ? "" : texts.front());
-  return emit.call(
-      "string_constant", {},
-      RankedTensorType::get(type.getShape(), lumen::StringType::get(builder.getContext())),
-      {builder.getI64ArrayAttr(type.getShape()), textList(builder, texts)});
+  return makeStrings(emit, type.getShape(), texts);
+}
+
+Value lumen::makeStrings(Emitter &emit, ArrayRef<int64_t> shape, ArrayRef<StringRef> texts) {
+  OpBuilder &builder = emit.builder;
+  return emit.call("string_constant", {},
+                   RankedTensorType::get(shape, lumen::StringType::get(builder.getContext())),
+                   {builder.getI64ArrayAttr(shape), textList(builder, texts)});
+}
+
+Value lumen::takeStrings(Emitter &emit, Value positions, ValueRange strings) {
+  SmallVector<Value> args = {emit.convert(positions, emit.builder.getI64Type())};
+  llvm::append_range(args, strings);
+  return emit.call("string_take", args,
+                   stringTensor(Emitter::shapeOf(positions), emit.builder.getContext()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,10 +69,7 @@ Value StringPositions::restore(Value result) {
   for (auto [place, value] : llvm::zip(positions, strings))
     if (place == result)
       return value;
-  SmallVector<Value> args = {emit.convert(result, emit.builder.getI64Type())};
-  llvm::append_range(args, strings);
-  return emit.call("string_take", args,
-                   stringTensor(Emitter::shapeOf(result), emit.builder.getContext()));
+  return takeStrings(emit, result, strings);
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,130 +245,9 @@ static LogicalResult tfidfVectorizer(Node &node) {
                       builder.getArrayAttr(weights), items}));
 }
 
-//===----------------------------------------------------------------------===//
-// LabelEncoder
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Keys or values, or the only default, of a LabelEncoder.
-struct Labels {
-  Type element;
-  SmallVector<Attribute> items;
-};
-
-} // namespace
-
-/// From a tensor among the attributes; nothing where it has a type that no label has.
-static std::optional<Labels> labelsOf(Builder &builder, Attribute attr) {
-  Labels labels;
-  if (auto strings = dyn_cast<DenseStringElementsAttr>(attr)) {
-    labels.element = lumen::StringType::get(builder.getContext());
-    int64_t count = cast<ShapedType>(strings.getType()).getNumElements();
-    for (int64_t i = 0; i < count; ++i)
-      labels.items.push_back(
-          builder.getStringAttr(strings.getRawStringData()[strings.isSplat() ? 0 : size_t(i)]));
-    return labels;
-  }
-  std::optional<ConstantData> data = ConstantData::get(attr);
-  if (!data)
-    return std::nullopt;
-  labels.element = data->getElementType();
-  bool isReal = labels.element.isF32() || labels.element.isF64();
-  if (!isReal && !labels.element.isInteger(16) && !labels.element.isInteger(32) &&
-      !labels.element.isInteger(64))
-    return std::nullopt;
-  for (int64_t i = 0; i < data->size(); ++i)
-    labels.items.push_back(isReal ? Attribute(builder.getF64FloatAttr((*data)[i].real))
-                                  : Attribute(builder.getI64IntegerAttr((*data)[i].integer)));
-  return labels;
-}
-
-/// `role`: "keys" or "values".
-static FailureOr<Labels> readLabels(Node &node, StringRef role) {
-  Builder &builder = node.emit.builder;
-  SmallVector<Labels> found;
-  std::string name = role.str() + "_tensor";
-  if (Attribute attr = node.attribute(name)) {
-    std::optional<Labels> labels = labelsOf(builder, attr);
-    if (!labels)
-      return node.error() << "attribute '" << name << "' has a type that is not supported";
-    found.push_back(std::move(*labels));
-  }
-  if (auto texts = node.strings(role.str() + "_strings"); texts && !texts->empty()) {
-    Labels labels{lumen::StringType::get(node.getContext()), {}};
-    for (StringRef text : *texts)
-      labels.items.push_back(builder.getStringAttr(text));
-    found.push_back(std::move(labels));
-  }
-  if (auto numbers = node.integers(role.str() + "_int64s"); numbers && !numbers->empty()) {
-    Labels labels{builder.getI64Type(), {}};
-    for (int64_t number : *numbers)
-      labels.items.push_back(builder.getI64IntegerAttr(number));
-    found.push_back(std::move(labels));
-  }
-  if (auto numbers = node.reals(role.str() + "_floats"); numbers && !numbers->empty()) {
-    Labels labels{builder.getF32Type(), {}};
-    for (double number : *numbers)
-      labels.items.push_back(builder.getF64FloatAttr(number));
-    found.push_back(std::move(labels));
-  }
-  if (found.size() == 1)
-    return std::move(found.front());
-  return node.error() << "has " << found.size() << " lists of " << role << ", expected one";
-}
-
-static int64_t labelCode(Type element) {
-  // Codes of TensorProto.DataType.
-  if (isa<lumen::StringType>(element))
-    return 8;
-  if (element.isF32())
-    return 1;
-  if (element.isF64())
-    return 11;
-  return element.isInteger(16) ? 5 : element.isInteger(32) ? 6 : 7;
-}
-
-static LogicalResult labelEncoder(Node &node) {
-  Builder &builder = node.emit.builder;
-  FailureOr<Labels> keys = readLabels(node, "keys"), values = readLabels(node, "values");
-  if (failed(keys) || failed(values))
-    return failure();
-  if (keys->items.size() != values->items.size())
-    return node.error() << "has " << keys->items.size() << " keys and " << values->items.size()
-                        << " values, expected the same";
-  auto type = dyn_cast<RankedTensorType>(node.input(0).getType());
-  if (!type || type.getElementType() != keys->element)
-    return node.error() << "input is of type " << node.input(0).getType() << ", the keys are "
-                        << typeText(keys->element);
-  StringRef text = node.string("default_string", "_Unused");
-  int64_t integer = node.integer("default_int64", -1);
-  double real = node.real("default_float", -0.0);
-  Attribute otherwise;
-  if (isa<lumen::StringType>(values->element))
-    otherwise = builder.getStringAttr(text);
-  else if (isa<FloatType>(values->element))
-    otherwise = builder.getF64FloatAttr(real);
-  else
-    otherwise = builder.getI64IntegerAttr(integer);
-  if (Attribute attr = node.attribute("default_tensor")) {
-    std::optional<Labels> given = labelsOf(builder, attr);
-    if (!given || given->items.size() != 1 || given->element != values->element)
-      return node.error() << "attribute 'default_tensor' is not one " << typeText(values->element);
-    otherwise = given->items.front();
-  }
-  return node.yield(node.emit.call(
-      "label_encoder", node.input(0), tensorTypeOf(node.inputShape(0), values->element),
-      {builder.getI64IntegerAttr(labelCode(keys->element)),
-       builder.getI64IntegerAttr(labelCode(values->element)), builder.getArrayAttr(keys->items),
-       builder.getArrayAttr(values->items), otherwise}));
-}
-
 ArrayRef<OperatorRow> lumen::stringRows() {
   static constexpr OperatorRow rows[] = {
       OperatorRow{"Equal", 2, 2, stringEqual}.ofValues(),
-      OperatorRow{"LabelEncoder", 1, 1, labelEncoder, "", 2, OperatorRow::kNewest, "ai.onnx.ml"}
-          .ofValues(),
       OperatorRow{"RegexFullMatch", 1, 1, regexFullMatch, "without \\p, \\C and \\Q", 20}
           .ofValues(),
       OperatorRow{"StringConcat", 2, 2, stringConcat, "", 20}.ofValues(),

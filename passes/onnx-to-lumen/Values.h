@@ -16,6 +16,12 @@ mlir::Type itemTypeOf(mlir::Type type);
 
 /// A constant tensor of strings.
 mlir::Value makeStrings(Emitter &emit, mlir::DenseElementsAttr value);
+mlir::Value makeStrings(Emitter &emit, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<llvm::StringRef> texts);
+
+/// The strings at positions, which are integers, in tensors of strings, which are counted
+/// through.
+mlir::Value takeStrings(Emitter &emit, mlir::Value positions, mlir::ValueRange strings);
 
 /// Cast to or from a tensor of strings.
 mlir::Value castText(Emitter &emit, mlir::Value operand, mlir::Type elementType);

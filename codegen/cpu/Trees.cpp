@@ -79,12 +79,13 @@ Values TreesBuilder::walk(LoopEmitter &emit, ArrayRef<Value> rows, ArrayRef<Valu
     for (int64_t i = 0; i < kSteps; ++i)
       for (auto [row, node] : llvm::zip(rows, at))
         node = step(e, row, node);
-    // Only leaves lead backwards.
-    Values next = {e.boolean(false)};
+    // A leaf is the second of what it leads to.
+    Value areLeaves = e.boolean(true);
     for (Value node : at) {
       Value link = e.toIndex(e.load(links, {node, e.constant(1)}));
-      next[0] = e.either(next[0], e.less(node, link));
+      areLeaves = e.both(areLeaves, e.equal(node, e.add(link, 1)));
     }
+    Values next = {e.negate(areLeaves)};
     next.append(at);
     return next;
   });

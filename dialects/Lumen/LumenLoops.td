@@ -145,8 +145,8 @@ def TreesOp : LoopsOp<"trees"> {
     feature `links[n, 0]` is at most `thresholds[n]` (with `strict`: below it), and to the node
     behind that one where it is not. NaN is not, unless `nan` is set and the feature is given as
     its complement, `-1 - feature`. A leaf leads to itself: its threshold is NaN, its feature 0
-    and `links[n, 1]` is `n - 1`; every other link leads forward. A walk begins at a node of
-    `roots`.
+    and `links[n, 1]` is `n - 1`. A walk begins at a node of `roots`; nodes may share what they
+    lead to, but no walk goes in circles.
 
     The weights of leaf `n` are those with numbers from `leaves[n]` to `leaves[n + 1]`, each for
     one of `targets`. Without `targets` a leaf has a row of `weights`, one for each target. The

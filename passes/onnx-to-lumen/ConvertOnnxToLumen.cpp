@@ -8,6 +8,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <set>
 
@@ -318,6 +319,11 @@ void GraphConverter::noteUnsupported(Operation *op, StringRef domain, StringRef 
 /// known.
 static StringRef adviceFor(StringRef key) {
   return llvm::StringSwitch<StringRef>(key)
+      .Case("ai.onnx.ml::ZipMap",
+            "maps are not supported; export the classifier without ZipMap, with skl2onnx by "
+            "options={'zipmap': False}: its scores are a tensor then")
+      .Cases({"ai.onnx.ml::CastMap", "ai.onnx.ml::DictVectorizer"},
+             "maps are not supported; give the model a tensor of features")
       .Case("ImageDecoder", "files of images are decoded by the application; give the model pixels")
       .Case("ai.onnx.preview.training::Gradient",
             "models are compiled for inference; export gradients as operators")

@@ -35,13 +35,14 @@ static LogicalResult scaler(Node &node) {
   Type f32 = emit.builder.getF32Type(), element = node.inputType(0).getElementType();
   if (!element.isF64())
     element = f32;
-  auto spread = [&](ArrayRef<double> values, StringRef what) {
-    int64_t count = values.size();
-    return perFeature(node, count, what, makeReals(emit, count, element, values));
+  int64_t count = scale.size();
+  auto spread = [&](ArrayRef<double> values) {
+    return perFeature(node, count, "scales", makeReals(emit, count, element, values));
   };
-  FailureOr<Value> offsets = spread(offset, "offsets"), scales = spread(scale, "scales");
-  if (failed(offsets) || failed(scales))
+  FailureOr<Value> offsets = spread(offset);
+  if (failed(offsets))
     return failure();
+  FailureOr<Value> scales = spread(scale); // fits as well
   Value x = emit.convert(node.input(0), element);
   x = emit.binary(BK::Mul, emit.binary(BK::Sub, x, *offsets), *scales);
   return node.yield(emit.convert(x, f32));

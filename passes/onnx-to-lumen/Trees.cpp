@@ -215,8 +215,7 @@ static LogicalResult treeEnsembleClassifier(Node &node) {
   if (failed(scores))
     return failure();
   Emitter &emit = node.emit;
-  bool arePositive =
-      llvm::all_of(forest->weights, [](auto &weight) { return weight.value >= 0; });
+  bool arePositive = llvm::all_of(forest->weights, [](auto &weight) { return weight.value >= 0; });
   Value best = isBinary || isSecond
                    ? isAbove(emit, emit.sliceAxis(*scores, 1, isSecond, 1), arePositive ? 0.5 : 0)
                    : bestClass(emit, *scores);
@@ -231,9 +230,9 @@ static LogicalResult treeEnsembleClassifier(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// The entry of an attribute that is a number of a choice.
-static FailureOr<int64_t> expectBelow(Node &node, StringRef name, double value, int64_t end) {
+static FailureOr<int64_t> expectBelow(Node &node, StringRef name, int64_t value, int64_t end) {
   if (value >= 0 && value < end)
-    return int64_t(value);
+    return value;
   return node.error() << "attribute '" << name << "' has the entry " << value << ", expected 0 to "
                       << end - 1;
 }

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +44,11 @@ def value_info(name, array, fixed=None):
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
-# The version at which each domain but the default one is imported.
+# The version at which each domain but the default one is imported. Nodes of ai.onnx.ml are
+# tested at each of its versions, next to one of the default domain.
 DOMAINS = {"com.microsoft": 1, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
+ML_DOMAIN = "ai.onnx.ml"
+OPSET_BESIDE_ML = 18
 
 
 def make_model(nodes, inputs, constants, outputs, opset, dynamic={}):
@@ -62,9 +66,12 @@ def make_model(nodes, inputs, constants, outputs, opset, dynamic={}):
         [value_info(name, array, dynamic.get(name)) for name, array in inputs.items()],
         results, [numpy_helper.from_array(array, name) for name, array in constants.items()])
     domains = sorted({node.domain for node in nodes if node.domain})
+    versions = dict(DOMAINS)
+    if ML_DOMAIN in domains:
+        versions[ML_DOMAIN], opset = opset, OPSET_BESIDE_ML
     return helper.make_model(graph, ir_version=10, opset_imports=[
         helper.make_opsetid("", opset),
-        *(helper.make_opsetid(domain, DOMAINS[domain]) for domain in domains)])
+        *(helper.make_opsetid(domain, versions[domain]) for domain in domains)])
 
 
 def reference(model, inputs, names):
@@ -177,6 +184,14 @@ def run_model(model, inputs, outputs, folder, run):
     return {name: np.load(output_file(results, name)) for name in outputs}
 
 
+def in_short(value):
+    """An attribute in a case's name: what is long, by its beginning and a checksum."""
+    if isinstance(value, onnx.TensorProto) and not value.name:
+        value = value.SerializeToString()
+    text = str(getattr(value, "name", value))
+    return text if len(text) <= 60 else f"{text[:20]}...{zlib.crc32(text.encode()):08x}"
+
+
 def describe(nodes, arrays):
     """Nodes in words, one a line, each with the types of its operands."""
     lines = []
@@ -184,7 +199,7 @@ def describe(nodes, arrays):
         operands = ", ".join(
             f"{name}:{arrays[name].dtype}{list(arrays[name].shape)}" if name in arrays else name
             for name in node.input)
-        attributes = ", ".join(f"{a.name}={helper.get_attribute_value(a)}"
+        attributes = ", ".join(f"{a.name}={in_short(helper.get_attribute_value(a))}"
                                for a in node.attribute)
         lines.append(f"    {', '.join(node.output)} = {node.op_type}({operands})"
                      + (f" {{{attributes}}}" if attributes else ""))

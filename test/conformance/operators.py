@@ -24,12 +24,13 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from harness import (Broken, Configurations, call, describe, differences, judge, make_model,
-                     reference)
+from harness import (Broken, Configurations, call, describe, differences, in_short, judge,
+                     make_model, reference)
 import attention_rows  # noqa: F401 (adds its rows)
 import contrib_rows
 import control_rows  # noqa: F401
 import loop_rows  # noqa: F401
+import ml_rows  # noqa: F401
 import quantization_rows  # noqa: F401
 import random_numbers
 import runtime_rows  # noqa: F401
@@ -59,7 +60,7 @@ def random_array(rng, shape, dtype, low, high):
 
 OPERAND = re.compile(r"(?P<constant>=?)(?:(?P<dtype>[a-z]+\d*):)?"
                      r"(?:\[(?P<numbers>[^\]]*)\]|(?P<shape>scalar|\d+(?:x\d+)*))"
-                     r"(?:@(?P<low>[^~]+)~(?P<high>.+))?$")
+                     r"(?P<whole>!(?:nan)?)?(?:@(?P<low>[^~]+)~(?P<high>.+))?$")
 
 
 def operand(word, rng):
@@ -69,6 +70,7 @@ def operand(word, rng):
     i64:2x3@0~5  of another type, in other bounds; a shape of no dimensions is `scalar`
     [1,2]        these numbers; i64 unless a type is named; one number with a trailing
                  dot, as in [5.], is a scalar
+    2x3!         whole numbers from -2 to 2 as floats; with 2x3!nan some NaN among them
     =...         the same as an initializer instead of an input
     """
     parts = OPERAND.match(word)
@@ -83,6 +85,11 @@ def operand(word, rng):
     shape = [] if parts["shape"] == "scalar" else [int(d) for d in parts["shape"].split("x")]
     low, high = (float(parts[k]) if parts[k] else None for k in ("low", "high"))
     dtype = DTYPES[parts["dtype"] or "f32"]
+    if parts["whole"]:
+        value = rng.integers(-2, 3, shape).astype(dtype)
+        if parts["whole"] == "!nan":
+            value[rng.random(shape) < 0.1] = np.nan
+        return bool(parts["constant"]), value
     return bool(parts["constant"]), random_array(rng, shape, dtype, low, high)
 
 
@@ -97,7 +104,7 @@ class Case:
 
     def __init__(self, index, row):
         self.op, words, self.attributes, self.opset, wanted, self.within = row
-        attributes = ", ".join(f"{k}={getattr(v, 'name', v)}" for k, v in self.attributes.items())
+        attributes = ", ".join(f"{k}={in_short(v)}" for k, v in self.attributes.items())
         self.name = f"{self.op}({words}){{{attributes}}} opset {self.opset}"
         if not isinstance(wanted, int):
             self.name += f" outputs {','.join(map(str, wanted))}"

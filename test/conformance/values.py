@@ -248,6 +248,42 @@ case("labels",
      "  c = ai.onnx.ml.LabelEncoder <keys_strings = [\"x\"], values_floats = [0.5]> (x) }",
      {"x": strings("x", "z", "y"), "i": np.array([2, 1, 7])},
      {"x": strings("y"), "i": np.zeros(0, np.int64)})
+case("labels-1",
+     "<opset_import: [\"\": 18, \"ai.onnx.ml\": 1]>"
+     "g (string[n] x, int64[m] i) => (int64[n] a, string[m] b, int64[n] c, string[m] d)"
+     "{ a = ai.onnx.ml.LabelEncoder <classes_strings = [\"x\", \"y\"], default_int64 = 9> (x)"
+     "  b = ai.onnx.ml.LabelEncoder <classes_strings = [\"x\", \"y\"]> (i)"
+     "  c = ai.onnx.ml.CategoryMapper <cats_strings = [\"x\", \"y\"], cats_int64s = [5, 3]> (x)"
+     "  d = ai.onnx.ml.CategoryMapper <cats_strings = [\"x\", \"y\"], cats_int64s = [1, 0],"
+     "      default_string = \"none\"> (i) }",
+     {"x": strings("x", "z", "y"), "i": np.array([1, 0, 7])},
+     {"x": strings("y"), "i": np.zeros(0, np.int64)})
+case("categories",
+     "<opset_import: [\"\": 18, \"ai.onnx.ml\": 1]>"
+     "g (string[n, 2] x, int64[k] i) => (float[n, 2, 3] a, float[n, 2, 2] b, string[n, k] c)"
+     "{ a = ai.onnx.ml.OneHotEncoder <cats_strings = [\"u\", \"v\", \"w\"]> (x)"
+     "  b = ai.onnx.ml.OneHotEncoder <cats_strings = [\"u\", \"v\"], zeros = 0> (x)"
+     "  c = ai.onnx.ml.ArrayFeatureExtractor (x, i) }",
+     {"x": strings("u", "v", "v", "u", shape=(2, 2)), "i": np.array([1, 0, 1])},
+     {"x": strings("u", "w", shape=(1, 2)), "i": np.array([0])},
+     fails="numbers of known categories and of elements")
+case("classes",
+     "<opset_import: [\"\": 18, \"ai.onnx.ml\": 3]>"
+     "g (float[n, 2] x) => (string[n] a, float[n, 3] s, string[n] b, float[n, 2] t,"
+     "                      string[n] c, float[n, 2] u)"
+     "{ a, s = ai.onnx.ml.LinearClassifier <coefficients = [0.5, 1.0, -1.0, 0.25, 0.75, -0.5],"
+     "      intercepts = [0.0, 0.5, 0.0], classlabels_strings = [\"cat\", \"dog\", \"\"]> (x)"
+     "  b, t = ai.onnx.ml.TreeEnsembleClassifier <nodes_treeids = [0, 0, 0],"
+     "      nodes_nodeids = [0, 1, 2], nodes_featureids = [1, 0, 0], nodes_values = [0.0, 0.0, 0.0],"
+     "      nodes_modes = [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [1, 0, 0],"
+     "      nodes_falsenodeids = [2, 0, 0], class_treeids = [0, 0], class_nodeids = [1, 2],"
+     "      class_ids = [0, 0], class_weights = [0.25, 0.75],"
+     "      classlabels_strings = [\"no\", \"yes\"]> (x)"
+     "  c, u = ai.onnx.ml.SVMClassifier <kernel_type = \"RBF\", kernel_params = [0.5, 0.0, 0.0],"
+     "      support_vectors = [0.0, 1.0, -1.0, 0.5], vectors_per_class = [1, 1],"
+     "      coefficients = [1.0, -1.0], rho = [0.125],"
+     "      classlabels_strings = [\"no\", \"yes\"]> (x) }",
+     {"x": reals(5, 2)}, {"x": reals(1, 2)}, {"x": reals(0, 2)})
 
 
 # ---- Running -----------------------------------------------------------------

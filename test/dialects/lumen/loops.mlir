@@ -30,6 +30,15 @@ func.func @nms(%b: tensor<1x9x4xf32>, %s: tensor<1x2x9xf32>, %m: tensor<i64>, %t
   return
 }
 
+// CHECK-LABEL: func.func @trees
+func.func @trees(%x: tensor<8x4xf32>, %t: tensor<3xf32>, %k: tensor<3x2xi32>, %l: tensor<4xi32>, %r: tensor<1xi32>, %w: tensor<2x1xf32>, %v: tensor<5xf32>, %g: tensor<5xi32>) {
+  // CHECK: lumen.trees <sum> %arg0, %arg1, %arg2, %arg3, %arg4, %arg5 : tensor<8x4xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<4xi32>, tensor<1xi32>, tensor<2x1xf32> -> tensor<1x8x1xf32>
+  %0 = lumen.trees <sum> %x, %t, %k, %l, %r, %w : tensor<8x4xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<4xi32>, tensor<1xi32>, tensor<2x1xf32> -> tensor<1x8x1xf32>
+  // CHECK: lumen.trees <max> {{.*}} targets %arg7 strict nan : {{.*}}, tensor<5xi32> -> tensor<2x8x3xf32>
+  %1 = lumen.trees <max> %x, %t, %k, %l, %r, %v targets %g strict nan : tensor<8x4xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<4xi32>, tensor<1xi32>, tensor<5xf32>, tensor<5xi32> -> tensor<2x8x3xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @recurrence
 func.func @recurrence(%x: tensor<9x2x8xf32>, %r: tensor<1x8x64xf32>, %h: tensor<2x8xf32>, %l: tensor<2xi32>) {
   // CHECK: lumen.recurrence %arg0 params(%arg1) states(%arg2) lengths %arg3 reverse : tensor<9x2x8xf32>, (tensor<1x8x64xf32>), (tensor<2x8xf32>), tensor<2xi32> -> tensor<9x2x8xf32>, tensor<2x8xf32> {

@@ -41,7 +41,8 @@ static std::optional<Labels> labelsOf(Builder &builder, Attribute attr) {
           builder.getStringAttr(strings.getRawStringData()[strings.isSplat() ? 0 : size_t(i)]));
     return labels;
   }
-  std::optional<ConstantData> data = ConstantData::get(attr);
+  std::optional<ConstantData> data =
+      ConstantData::get(attr, std::numeric_limits<int64_t>::max());
   if (!data)
     return std::nullopt;
   labels.element = data->getElementType();

@@ -28,6 +28,8 @@ LogicalResult TreeForest::verify(Node &node,
     return node.error() << "has " << targets << " targets, expected at least 1";
   if (roots.empty())
     return node.error() << "has no trees";
+  if (weights.empty())
+    return node.error() << "has no weights";
   // Where no node but a leaf has two parents, and no root one, what hangs at the roots are
   // trees.
   std::vector<bool> hasParent(nodes.size());

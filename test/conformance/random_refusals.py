@@ -11,13 +11,17 @@ REFUSALS = [
     ("RoiAlign", "attribute 'mode' is 'max'", "avg alone"),
 ]
 
-# Operators that need bodies, sequences or strings: values.py, loop_rows.py and
-# control_rows.py compare them.
+# Operators that need bodies, sequences, strings or lists that fit together: values.py,
+# loop_rows.py, control_rows.py and ml_rows.py compare them.
 ELSEWHERE = set("""
 ConcatFromSequence If Loop Optional OptionalGetElement OptionalHasElement RegexFullMatch Scan
 SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
 SplitToSequence StringConcat StringNormalizer StringSplit TfIdfVectorizer
-ai.onnx.ml::LabelEncoder
+ai.onnx.ml::ArrayFeatureExtractor ai.onnx.ml::Binarizer ai.onnx.ml::CategoryMapper
+ai.onnx.ml::FeatureVectorizer ai.onnx.ml::Imputer ai.onnx.ml::LabelEncoder
+ai.onnx.ml::LinearClassifier ai.onnx.ml::LinearRegressor ai.onnx.ml::Normalizer
+ai.onnx.ml::OneHotEncoder ai.onnx.ml::SVMClassifier ai.onnx.ml::SVMRegressor ai.onnx.ml::Scaler
+ai.onnx.ml::TreeEnsemble ai.onnx.ml::TreeEnsembleClassifier ai.onnx.ml::TreeEnsembleRegressor
 """.split())
 
 # Operators that the reference evaluator is not asked for: it passes over clip, layout and

@@ -31,7 +31,8 @@ LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
           "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int16)": np.int16,
           "tensor(int8)": np.int8, "tensor(uint64)": np.uint64, "tensor(uint32)": np.uint32,
-          "tensor(uint16)": np.uint16, "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_}
+          "tensor(uint16)": np.uint16, "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_,
+          "tensor(string)": object}
 
 
 def cpu_flags():
@@ -53,9 +54,10 @@ def random_inputs(session, model, seed):
     feed = {}
     for value in session.get_inputs():
         shape = model.shapes.get(value.name, value.shape)
-        if value.type not in DTYPES:
+        if DTYPES.get(value.type, object) is object:
+            numbers = [kind for kind, dtype in DTYPES.items() if dtype is not object]
             sys.exit(f"input '{value.name}' is a {value.type}, expected one of"
-                     f" {', '.join(DTYPES)}")
+                     f" {', '.join(numbers)}")
         dtype = DTYPES[value.type]
         if np.issubdtype(dtype, np.floating):
             feed[value.name] = rng.standard_normal(shape).astype(dtype)
@@ -79,6 +81,24 @@ def reference(path, model, seed):
 
 def output_file(folder, name):
     return folder / (name.replace("/", "_") + ".npy")
+
+
+def save_value(folder, name, value):
+    """Where lumen-run finds it; tensors of strings are JSON."""
+    path = output_file(folder, name)
+    if value.dtype == object:
+        path.with_suffix(".json").write_text(
+            json.dumps({"dims": value.shape, "data": value.ravel().tolist()}))
+    else:
+        np.save(path, value)
+
+
+def load_value(folder, name):
+    path = output_file(folder, name)
+    if path.exists():
+        return np.load(path)
+    value = json.loads(path.with_suffix(".json").read_text())
+    return np.array(value["data"], object).reshape(value["dims"])
 
 
 def errors(actual, expected, rtol, atol):

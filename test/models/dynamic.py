@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from compare import DTYPES, LEVELS, LEVEL_FLAGS, ROOT, cpu_flags, errors, output_file, parse, run
+from compare import (DTYPES, LEVELS, LEVEL_FLAGS, ROOT, cpu_flags, errors, load_value, parse, run,
+                     save_value)
 from models import MODELS
 
 SMALL_ARENA = 16 * 1024  # bytes
@@ -68,7 +69,7 @@ def compare_step(outputs, expected, stacked, args):
     """The largest errors of a step, and what is wrong with it or None."""
     worst = (0.0, 0.0)
     for name, value in expected.items():
-        actual = np.load(output_file(outputs, name))
+        actual = load_value(outputs, name)
         if name in stacked and is_of_no_trip(value, actual, stacked[name]):
             continue
         if actual.shape != value.shape or actual.dtype != value.dtype:
@@ -121,7 +122,7 @@ def run_steps(artifact, feeds, carried, args, folder):
     for index, feed in enumerate(feeds):
         (folder / f"in{index}").mkdir(parents=True)
         for name, value in feed.items():
-            np.save(output_file(folder / f"in{index}", name), value)
+            save_value(folder / f"in{index}", name, value)
         command += ["--inputs", folder / f"in{index}"]
     env = dict(os.environ, LUMEN_CPU_LEVEL=args.level)
     if args.asan is not None:

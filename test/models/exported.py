@@ -1,9 +1,9 @@
 """Runs models that exporters write from their frameworks against ONNX Runtime.
 
-exported.py torch|keras [NAMES...] [--level LEVEL] [--threads N] [-- FLAGS]
+exported.py torch|keras|sklearn [NAMES...] [--level LEVEL] [--threads N] [-- FLAGS]
 
-The frameworks live in an environment of their own, build/venv-torch or
-build/venv-keras (tools/dev/bootstrap makes it), where exporters/KIND_models.py
+The frameworks live in an environment of their own, build/venv-torch, build/venv-keras
+or build/venv-sklearn (tools/dev/bootstrap makes it), where exporters/KIND_models.py
 writes the models and inputs of several runs, of different sizes. Each model is
 compiled once, as exported, and every output of every run is compared. The last
 line tells how many agree.
@@ -49,7 +49,7 @@ def export(kind, names, folder):
 def main():
     parser = argparse.ArgumentParser(description="Runs exported models against ONNX Runtime.",
                                      epilog="What follows -- goes to lumenc.")
-    parser.add_argument("kind", choices=["torch", "keras"])
+    parser.add_argument("kind", choices=["torch", "keras", "sklearn"])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--level", default="v3")
     parser.add_argument("--threads", type=int, default=2)

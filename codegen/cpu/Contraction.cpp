@@ -13,11 +13,13 @@ namespace {
 /// Copies one panel of B into scratch memory in packed form, through the
 /// kernel's expression, which also applies what was fused before the operand.
 void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr &columns,
-                 ArrayRef<Value> batch, Value firstColumn, Value memory, Type type) {
-  int64_t lanes = std::min(kernel.caps.lanes(type), kPanelColumns);
-  emitFor(kernel, {kernel.index(0), kernel.value(product.depth)}, 1, [&](Value k) {
-    emitFor(kernel, {kernel.index(0), kernel.index(kPanelColumns)}, lanes, [&](Value inPanel) {
-      Value column = addIndex(kernel, firstColumn, inPanel);
+                 ArrayRef<Value> batch, Value firstColumn, Value memory,
+                 const ProductTypes &types) {
+  int64_t lanes = std::min(kernel.caps.lanes(types.sum), kPanelColumns);
+  OpBuilder &builder = kernel.builder;
+  Location loc = kernel.loc;
+  // A vector of row `k`.
+  auto load = [&](Value k, Value column) {
       Position where;
       where.indices.assign(batch.begin(), batch.end());
       where.indices.push_back(product.transposeRhs ? column : k);
@@ -25,23 +27,75 @@ void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr 
       where.vectorDim = where.indices.size() - (product.transposeRhs ? 2 : 1);
       where.lanes = lanes;
       if (!isMultiple(columns, kPanelColumns)) {
-        Value left = kernel.builder.createOrFold<arith::SubIOp>(
-            kernel.loc, kernel.value(columns),
-            arith::MinUIOp::create(kernel.builder, kernel.loc, column, kernel.value(columns)));
-        where.mask = makeMask(kernel.builder, kernel.loc, left, lanes);
+        Value left = builder.createOrFold<arith::SubIOp>(
+            loc, kernel.value(columns),
+            arith::MinUIOp::create(builder, loc, column, kernel.value(columns)));
+        where.mask = makeMask(builder, loc, left, lanes);
       }
-      Value data = kernel.expression.emit(kernel.builder, kernel.loc, product.rhs, where);
-      Value at = addIndex(kernel, mulIndex(kernel, k, kPanelColumns), inPanel);
-      vector::StoreOp::create(kernel.builder, kernel.loc, data, memory, ValueRange{at});
+      return kernel.expression.emit(builder, loc, product.rhs, where);
+  };
+  auto forColumns = [&](llvm::function_ref<void(Value inPanel, Value column)> body) {
+    emitFor(kernel, {kernel.index(0), kernel.index(kPanelColumns)}, lanes, [&](Value inPanel) {
+      body(inPanel, addIndex(kernel, firstColumn, inPanel));
     });
-  });
+  };
+  auto store = [&](Value data, Value group, int64_t offset, Value inPanel) {
+    Value at = addIndex(kernel, mulIndex(kernel, group, types.groupSize()), inPanel);
+    vector::StoreOp::create(builder, loc, data, memory,
+                            ValueRange{addIndex(kernel, at, kernel.index(offset))});
+  };
+  if (!types.isInteger())
+    return emitFor(kernel, {kernel.index(0), kernel.value(product.depth)}, 1, [&](Value k) {
+      forColumns([&](Value inPanel, Value column) { store(load(k, column), k, 0, inPanel); });
+    });
+
+  // Rows side by side in the lanes of one sum.
+  auto sumVector = VectorType::get({lanes}, types.sum);
+  int64_t width = types.rhs.getIntOrFloatBitWidth();
+  auto join = [&](ArrayRef<Value> rows) {
+    Value joined;
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      Value wide = arith::ExtUIOp::create(builder, loc, sumVector, row);
+      Value shift = arith::ConstantOp::create(
+          builder, loc,
+          DenseElementsAttr::get(sumVector, ArrayRef<Attribute>(builder.getI32IntegerAttr(
+                                                width * static_cast<int64_t>(i)))));
+      wide = builder.createOrFold<arith::ShLIOp>(loc, wide, shift);
+      joined = joined ? Value(arith::OrIOp::create(builder, loc, joined, wide)) : wide;
+    }
+    return joined;
+  };
+  auto emitGroup = [&](Value group, int64_t present) {
+    forColumns([&](Value inPanel, Value column) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < types.group(); ++i) {
+        if (i < present)
+          rows.push_back(load(addIndex(kernel, mulIndex(kernel, group, types.group()),
+                                       kernel.index(i)),
+                              column));
+        else
+          rows.push_back(arith::ConstantOp::create(
+              builder, loc, builder.getZeroAttr(rows.front().getType())));
+      }
+      if (width == 8)
+        return store(join(rows), group, 0, inPanel);
+      store(join({rows[0], rows[2]}), group, 0, inPanel);
+      store(join({rows[1], rows[3]}), group, kPanelColumns, inPanel);
+    });
+  };
+  int64_t depth = *product.depth.asConstant(), groups = depth / types.group();
+  emitFor(kernel, {kernel.index(0), kernel.index(groups)}, 1,
+          [&](Value group) { emitGroup(group, types.group()); });
+  if (depth % types.group() != 0)
+    emitGroup(kernel.index(groups), depth % types.group());
 }
 
 /// The same for a transposed B in memory, by tiles that are transposed in registers. Vectors
 /// of the panel without a column of B are left out: few keys make narrow panels.
 void emitTransposedPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr &columns,
-                           ArrayRef<Value> batch, Value firstColumn, Value memory, Type type) {
-  int64_t lanes = std::min(kernel.caps.lanes(type), kPanelColumns);
+                           ArrayRef<Value> batch, Value firstColumn, Value memory,
+                           const ProductTypes &types) {
+  int64_t lanes = std::min(kernel.caps.lanes(types.sum), kPanelColumns);
   Value width = kernel.index(kPanelColumns);
   if (!isMultiple(columns, kPanelColumns))
     width = minIndex(kernel, width, subIndex(kernel, kernel.value(columns), firstColumn));
@@ -89,7 +143,6 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   auto resultType = cast<RankedTensorType>(kernel.root->getResult(0).getType());
   Sizes sizes = sizesOf(resultType);
   int64_t rank = sizes.size();
-  Type type = resultType.getElementType();
 
   // Rows may run over as many dimensions as all operands agree on.
   int64_t rowDim = rank - 2;
@@ -105,11 +158,14 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   SymExpr rows = lumen::product(ArrayRef(sizes).slice(rowDim, rank - 1 - rowDim));
   SymExpr outerCount = lumen::product(outerSizes), batchCount = lumen::product(batchSizes);
 
-  ProductNest nest(kernel, *epilogue, type);
+  ProductNest nest(kernel, *epilogue);
+  const ProductTypes &types = nest.types;
+  Type type = nest.type, lhsType = storageType(types.lhs);
   nest.groups = batchCount * product.groups;
   nest.columns = SymExpr::floorDiv(sizes.back(), product.groups);
   nest.columnsOfGroup = product.batchDims > 0 && batchCount != SymExpr(1) ? 0 : nest.columns;
   nest.depth = product.depth;
+  nest.hasPartialGroup = !isMultiple(product.depth, types.group());
   nest.rows = rows;
   nest.rowDim = rowDim;
   std::optional<int64_t> constRows = rows.asConstant(), constDepth = product.depth.asConstant();
@@ -142,7 +198,9 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   if (mayReadInPlace && scratchDepth > kMaxDepth)
     scratchDepth = 0;
   int64_t packedOffset =
-      scratchDepth == 0 ? -1 : nest.reserve(scratchDepth * kPanelColumns * elementBytes);
+      scratchDepth == 0
+          ? -1
+          : nest.reserve(*types.panelSize(scratchDepth).asConstant() * elementBytes);
   Value isPacked, rhsRow;
   if (mayReadInPlace) {
     Address address(kernel.builder, kernel.loc);
@@ -160,10 +218,11 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
 
   auto pack = [&](Value inGroup, ArrayRef<Value> batch) {
     Address address(kernel.builder, kernel.loc);
-    Value memory = kernel.scratchView(packedOffset, type, scratchDepth * kPanelColumns);
+    Value memory =
+        kernel.scratchView(packedOffset, type, *types.panelSize(scratchDepth).asConstant());
     auto emit = product.rhsMemory && product.transposeRhs ? emitTransposedPacking : emitPacking;
     emit(kernel, product, nest.columns, batch, mulIndex(kernel, inGroup, kPanelColumns), memory,
-         type);
+         types);
     return address.ofMemref(memory);
   };
   auto panel = [&](Value index, Value group) -> Value {
@@ -171,7 +230,7 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
     if (product.packed)
       return address.offset(address.ofMemref(product.packed), type,
                             address.mul(address.fromIndex(index),
-                                        address.size(kernel, product.depth * kPanelColumns)));
+                                        address.size(kernel, types.panelSize(product.depth))));
     Value inGroup = remIndex(kernel, index, ceilQuotient(nest.columns, kPanelColumns));
     SmallVector<Value> batch = delinearize(kernel, group, batchSizes);
     if (!mayReadInPlace)
@@ -227,15 +286,15 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
       offset = addIndex(kernel, offset, mulIndex(kernel, row, lhsRow));
       if (product.groups > 1)
         offset = addIndex(kernel, offset, mulIndex(kernel, place.group, product.lhsOfGroup));
-      call.a = address.offset(address.ofMemref(product.lhs), type, address.fromIndex(offset));
+      call.a = address.offset(address.ofMemref(product.lhs), lhsType, address.fromIndex(offset));
       call.aRow = address.size(kernel, lhsRow);
       call.bRow = rhsRow;
       call.depth = address.size(kernel, product.depth);
       ProductNest::Place at = place;
       if (place.block) {
         Value done = address.mul(address.fromIndex(place.block), blockDepth);
-        call.a = address.offset(call.a, type, done);
-        at.b = address.offset(place.b, type, address.mul(done, kPanelColumns));
+        call.a = address.offset(call.a, lhsType, done);
+        at.b = address.offset(place.b, type, address.mul(done, types.rowSize()));
         call.depth = arith::MinSIOp::create(
             kernel.builder, kernel.loc, address.constant(blockDepth),
             arith::SubIOp::create(kernel.builder, kernel.loc, call.depth, done));
@@ -265,7 +324,8 @@ FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
        rhs = dyn_cast<BlockArgument>(contract.getRhs());
   Sizes lhsSizes = sizesOf(contract.getLhs());
   SymExpr depth = lhsSizes[lhsSizes.size() - (contract.getTransposeLhs() ? 2 : 1)];
-  if (!resultType.getElementType().isF32() || !lhs || contract.getTransposeLhs() ||
+  ProductTypes types(kernel.root);
+  if (!types.isSupported() || !lhs || contract.getTransposeLhs() ||
       llvm::is_contained(resultType.getShape(), 0) || depth == SymExpr(0))
     return buildGenericContraction(kernel);
   const Access &access = kernel.arguments[lhs.getArgNumber()];
@@ -286,7 +346,8 @@ FailureOr<LaunchShape> cpu::buildContraction(CpuKernel &kernel) {
     product.transposeRhs = contract.getTransposeRhs();
     bool isStatic = resultType.hasStaticShape() && depth.asConstant();
     const Access *memory = rhs ? &kernel.arguments[rhs.getArgNumber()] : nullptr;
-    if (memory && (!isStatic || product.transposeRhs) && memory->strides.back() == SymExpr(1))
+    if (memory && !types.isInteger() && (!isStatic || product.transposeRhs) &&
+        memory->strides.back() == SymExpr(1))
       product.rhsMemory = memory;
     // Scratch memory for packing has a constant size.
     if (!depth.asConstant() && (!product.rhsMemory || product.transposeRhs))

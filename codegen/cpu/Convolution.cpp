@@ -31,8 +31,10 @@ private:
   CpuKernel &kernel;
   ConvOp conv;
   Value filter;
-  Type type;
+  ProductTypes types;
+  Type lhsType;     ///< in memory
   int64_t channels; ///< of a group
+  int64_t tapSize;  ///< of a panel, in sums
   ConvolutionAxes axes;
   ProductNest nest;
   Value zeros;
@@ -41,11 +43,14 @@ private:
 DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Value filter,
                                      Epilogue epilogue)
     : kernel(kernel), conv(cast<ConvOp>(kernel.root)), filter(filter),
-      type(input.type.getElementType()), channels(conv.getChannels() / conv.getGroups()),
-      axes(conv, input, channels * kPanelColumns), nest(kernel, std::move(epilogue), type) {
+      types(kernel.root), lhsType(storageType(types.lhs)),
+      channels(conv.getChannels() / conv.getGroups()),
+      tapSize(*types.panelSize(channels).asConstant()), axes(conv, input, tapSize),
+      nest(kernel, std::move(epilogue)) {
   nest.groups = conv.getGroups();
   nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / conv.getGroups();
   nest.depth = axes.taps() * channels;
+  nest.hasPartialGroup = channels % types.group() != 0;
   nest.lines = axes.lines();
   nest.rows = axes.last().output;
   nest.rowDim = axes.rank() - 2;
@@ -72,14 +77,15 @@ void DirectConvolution::emitTiles(const ProductNest::Place &place,
   const ConvolutionAxis &axis = axes.last();
   // Taps of a row and their channels are neighbours in the input as in the
   // panel, so that they make one long loop.
-  bool merged = axis.dilation == 1 && axis.inputStride == SymExpr(channels);
+  bool merged = axis.dilation == 1 && axis.inputStride == SymExpr(channels) &&
+                !nest.hasPartialGroup;
   TileCall call;
   nest.setRows(call, place, rows);
   call.count = count;
   Value start = address.add(address.mul(address.fromIndex(row), axis.stride),
                             address.constant(-axis.padLow));
   call.a = address.offset(
-      address.ofMemref(axes.input.memref), type,
+      address.ofMemref(axes.input.memref), lhsType,
       address.add(line.inputOffset, address.mul(start, address.size(kernel, axis.inputStride))));
   call.aRow = address.size(kernel, axis.inputStride * axis.stride);
   call.segments = line.segments;
@@ -110,7 +116,7 @@ void DirectConvolution::emitLine(const ProductNest::Place &place) {
     line.inputOffset =
         address.add(line.inputOffset, address.mul(address.fromIndex(place.group), channels));
   ProductNest::Place at = place;
-  at.b = address.offset(place.b, type, line.filterOffset);
+  at.b = address.offset(place.b, types.sum, line.filterOffset);
 
   RowSplit split = nest.split(place.tile);
   if (axes.hasConstantRows()) {
@@ -133,21 +139,28 @@ void DirectConvolution::emitLine(const ProductNest::Place &place) {
 
 LaunchShape DirectConvolution::build() {
   if (!axes.last().inside()) {
-    int64_t bytes = channels * type.getIntOrFloatBitWidth() / 8;
-    zeros = emitZeros(kernel, kernel.scratchView(nest.reserve(bytes), type, channels), type,
+    int64_t bytes = channels * lhsType.getIntOrFloatBitWidth() / 8;
+    zeros = emitZeros(kernel, kernel.scratchView(nest.reserve(bytes), lhsType, channels), lhsType,
                       channels);
   }
   return nest.emit(
       [&](Value index, Value) {
         Address address(kernel.builder, kernel.loc);
-        return address.offset(address.ofMemref(filter), type,
-                              address.mul(address.fromIndex(index),
-                                          address.size(kernel, nest.depth * kPanelColumns)));
+        return address.offset(address.ofMemref(filter), types.sum,
+                              address.mul(address.fromIndex(index), axes.taps() * tapSize));
       },
       [&](const ProductNest::Place &place) { emitLine(place); });
 }
 
 } // namespace
+
+/// Whether the sums of a depthwise convolution are exact in f32, as far as they have to.
+static bool hasExactSums(ConvOp conv) {
+  constexpr int64_t kMostTaps = (1 << 24) / (255 * 255);
+  int64_t taps = std::accumulate(conv.getWindow().begin(), conv.getWindow().end(), int64_t(1),
+                                 std::multiplies<>());
+  return !ProductTypes(conv).isInteger() || taps <= kMostTaps;
+}
 
 FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
   auto conv = cast<ConvOp>(kernel.root);
@@ -157,14 +170,14 @@ FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {
   if (!conv.getPacked() || !argument || !filterArgument || conv.getWindow().empty() ||
       ShapedType::isDynamic(conv.getChannels()) ||
       ShapedType::isDynamic(conv.getOutputChannels()) ||
-      llvm::is_contained(resultType.getShape(), 0) || !resultType.getElementType().isF32())
+      llvm::is_contained(resultType.getShape(), 0) || !ProductTypes(kernel.root).isSupported())
     return buildGenericConvolution(kernel);
   const Access &input = kernel.arguments[argument.getArgNumber()];
   Value filter = kernel.arguments[filterArgument.getArgNumber()].memref;
   if (input.strides.back() != SymExpr(1))
     return buildGenericConvolution(kernel);
   if (conv.isDepthwise())
-    return buildDepthwise(kernel);
+    return hasExactSums(conv) ? buildDepthwise(kernel) : buildGenericConvolution(kernel);
 
   auto isOne = [](int64_t size) { return size == 1; };
   auto isZero = [](int64_t size) { return size == 0; };

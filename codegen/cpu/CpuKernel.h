@@ -24,6 +24,8 @@ struct Capabilities {
   bool maskedOps = false;     ///< masked loads and stores without cost
   int64_t l1Bytes = 32 << 10; ///< data cache per core
   int64_t l2Bytes = 1 << 20;
+  /// LLVM's intrinsic that multiplies integers of 16 bits and adds neighbours in 32.
+  std::string multiplyPairs;
   std::string llvmCpu; ///< -mcpu, "x86-64-v3"
   std::string llvmFeatures;
 

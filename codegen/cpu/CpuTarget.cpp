@@ -20,6 +20,7 @@ struct LevelRow {
   int64_t vectorBytes, numRegisters;
   bool maskedOps;
   bool isDefault;
+  StringRef multiplyPairs; ///< see Capabilities
   /// Features of the host, by LLVM's names, which the level adds to the next.
   ArrayRef<StringRef> hostFeatures;
 };
@@ -33,9 +34,9 @@ constexpr uint64_t kFeaturesV3 = kFeaturesV2 | LUMEN_ABI_X86_V3;
 constexpr uint64_t kFeaturesV4 = kFeaturesV3 | LUMEN_ABI_X86_V4;
 
 constexpr LevelRow kLevels[] = {
-    {"x86-64-v4", kFeaturesV4, 64, 32, true, true, kV4},
-    {"x86-64-v3", kFeaturesV3, 32, 16, false, true, kV3},
-    {"x86-64-v2", kFeaturesV2, 16, 16, false, false, kV2},
+    {"x86-64-v4", kFeaturesV4, 64, 32, true, true, "llvm.x86.avx512.pmaddw.d.512", kV4},
+    {"x86-64-v3", kFeaturesV3, 32, 16, false, true, "llvm.x86.avx2.pmadd.wd", kV3},
+    {"x86-64-v2", kFeaturesV2, 16, 16, false, false, "llvm.x86.sse2.pmadd.wd", kV2},
 };
 
 class CpuTarget final : public Target {
@@ -93,6 +94,7 @@ const Capabilities *cpu::capabilitiesOf(StringRef level) {
       caps.vectorBytes = row.vectorBytes;
       caps.numRegisters = row.numRegisters;
       caps.maskedOps = row.maskedOps;
+      caps.multiplyPairs = row.multiplyPairs.str();
       caps.llvmCpu = row.name.str();
     }
     return table;

@@ -5,6 +5,9 @@
 // meets it; taps outside the input are left out when the code is made, as the
 // few tiles at the border have code of their own.
 //
+// Small integers are multiplied and summed in f32, which holds the sums of a window
+// exactly and multiplies faster than i32.
+//
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/ConvolutionAxes.h"
@@ -31,7 +34,7 @@ struct DepthwiseCall {
   /// first tile's in `inputBegin` and `inputEnd`.
   Value zeros, inputBegin, inputEnd;
   int64_t lanes, tailLanes;
-  Type type;
+  ProductTypes types;
   Value count, a, aColumn, filter, filterTap;
   Value vectors, tails; ///< whole vectors, and partial ones (0 or 1)
   SmallVector<TileCall::Segment> segments;
@@ -56,8 +59,9 @@ public:
   DepthwiseBuilder(CpuKernel &kernel, const Epilogue *epilogue, DepthwiseCall call,
                    OpBuilder &builder, Block &block)
       : kernel(kernel), epilogue(epilogue), call(std::move(call)), builder(builder),
-        loc(builder.getUnknownLoc()), address(builder, loc),
-        vectorType(VectorType::get({this->call.lanes}, this->call.type)) {
+        loc(builder.getUnknownLoc()), address(builder, loc), types(this->call.types),
+        inputType(storageType(types.lhs)), filterType(storageType(types.rhs)),
+        vectorType(VectorType::get({this->call.lanes}, builder.getF32Type())) {
     auto next = block.args_begin();
     DepthwiseCall &c = this->call;
     for (Value *value : {&c.count, &c.a, &c.aColumn, &c.filter, &c.filterTap, &c.vectors})
@@ -78,7 +82,7 @@ public:
     loop(zero, call.count, [&](Value tile) {
       Value row = address.mul(tile, call.rows);
       Value position = address.mul(row, call.stride);
-      Value start = address.offset(call.a, call.type, address.mul(position, call.aColumn));
+      Value start = address.offset(call.a, inputType, address.mul(position, call.aColumn));
       if (call.zeros) {
         tileBegin = arith::SubIOp::create(builder, loc, call.inputBegin, position);
         tileSize = arith::SubIOp::create(builder, loc, call.inputEnd, call.inputBegin);
@@ -105,32 +109,47 @@ private:
     body(loop.getInductionVar());
   }
 
-  Value load(Value pointer, Value mask) {
-    unsigned alignment = call.type.getIntOrFloatBitWidth() / 8;
-    if (!mask)
-      return LLVM::LoadOp::create(builder, loc, vectorType, pointer, alignment);
-    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    return LLVM::MaskedLoadOp::create(builder, loc, vectorType, pointer, mask, none,
-                                      builder.getI32IntegerAttr(alignment), UnitAttr());
+  /// A vector of `element`s, as f32.
+  Value load(Value pointer, Type element, Value mask) {
+    auto stored = VectorType::get({call.lanes}, storageType(element));
+    unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+    Value data;
+    if (mask) {
+      Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(stored));
+      data = LLVM::MaskedLoadOp::create(builder, loc, stored, pointer, mask, none,
+                                        builder.getI32IntegerAttr(alignment), UnitAttr());
+    } else {
+      data = LLVM::LoadOp::create(builder, loc, stored, pointer, alignment);
+    }
+    if (!types.isInteger())
+      return data;
+    if (element.isUnsignedInteger())
+      return arith::UIToFPOp::create(builder, loc, vectorType, data);
+    return arith::SIToFPOp::create(builder, loc, vectorType, data);
   }
 
   void emitVector(Value start, Value row, Value channel, Value mask) {
     SmallVector<Value> sums(
         call.rows, arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)));
     this->channel = channel;
-    sums = emitSegments(call.segments, address.offset(start, call.type, channel),
-                        address.offset(call.filter, call.type, channel), mask, sums);
+    sums = emitSegments(call.segments, address.offset(start, inputType, channel),
+                        address.offset(call.filter, filterType, channel), mask, sums);
+    if (types.isInteger())
+      for (Value &sum : sums)
+        sum = arith::FPToSIOp::create(builder, loc, VectorType::get({call.lanes}, types.sum), sum);
     TileOperands at = call.operands;
-    auto advance = [&](Value &pointer, Value stride, bool columnwise) {
-      pointer = address.offset(pointer, call.type, address.mul(row, stride));
+    auto advance = [&](Value &pointer, Type type, Value stride, bool columnwise) {
+      pointer = address.offset(pointer, type, address.mul(row, stride));
       if (columnwise)
-        pointer = address.offset(pointer, call.type, channel);
+        pointer = address.offset(pointer, type, channel);
     };
     for (size_t n = 0; n < at.inputs.size(); ++n)
-      advance(at.inputs[n], at.inputRows[n], epilogue->inputs[n].columnwise());
+      advance(at.inputs[n], epilogue->inputType(n), at.inputRows[n],
+              epilogue->inputs[n].columnwise());
     for (size_t n = 0; n < at.outputs.size(); ++n)
-      advance(at.outputs[n], at.outputRows[n], true);
-    emitRegisterEpilogue(kernel, epilogue, builder, call.type, {call.rows, 1, call.lanes}, sums, at,
+      advance(at.outputs[n], epilogue ? epilogue->outputType(n) : types.sum, at.outputRows[n],
+              true);
+    emitRegisterEpilogue(kernel, epilogue, builder, types.sum, {call.rows, 1, call.lanes}, sums, at,
                          mask);
   }
 
@@ -146,15 +165,15 @@ private:
     Value i = loop.getInductionVar();
     SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
     next =
-        emitSegments(segments.drop_front(), address.offset(a, call.type, address.mul(i, segment.a)),
-                     address.offset(filter, call.type, address.mul(i, segment.b)), mask, next);
+        emitSegments(segments.drop_front(), address.offset(a, inputType, address.mul(i, segment.a)),
+                     address.offset(filter, filterType, address.mul(i, segment.b)), mask, next);
     scf::YieldOp::create(builder, loc, next);
     return SmallVector<Value>(loop.getResults().begin(), loop.getResults().end());
   }
 
   /// A vector of the input, `at` positions behind the tile's first tap.
   Value inputAt(Value a, int64_t at, Value channel) {
-    Value pointer = address.offset(a, call.type, address.mul(call.aColumn, at));
+    Value pointer = address.offset(a, inputType, address.mul(call.aColumn, at));
     if (!call.zeros)
       return pointer;
     // Unsigned: a position before the input is far behind it.
@@ -162,7 +181,7 @@ private:
         builder, loc, arith::CmpIPredicate::ult,
         arith::SubIOp::create(builder, loc, address.constant(at), tileBegin), tileSize);
     return arith::SelectOp::create(builder, loc, inside, pointer,
-                                   address.offset(call.zeros, call.type, channel));
+                                   address.offset(call.zeros, inputType, channel));
   }
 
   /// One row of taps, unrolled.
@@ -170,7 +189,8 @@ private:
     SmallVector<Value> taps;
     for (int64_t tap = 0; tap < call.window; ++tap)
       taps.push_back(
-          load(address.offset(filter, call.type, address.mul(call.filterTap, tap)), mask));
+          load(address.offset(filter, filterType, address.mul(call.filterTap, tap)), types.rhs,
+               mask));
     for (int64_t at = call.low; at < call.high; ++at) {
       Value input;
       for (int64_t row = 0; row < call.rows; ++row) {
@@ -179,7 +199,7 @@ private:
             distance / call.dilation >= call.window)
           continue;
         if (!input)
-          input = load(inputAt(a, at, channel), mask);
+          input = load(inputAt(a, at, channel), types.lhs, mask);
         sums[row] =
             vector::FMAOp::create(builder, loc, input, taps[distance / call.dilation], sums[row]);
       }
@@ -193,6 +213,8 @@ private:
   OpBuilder &builder;
   Location loc;
   Address address;
+  ProductTypes types;
+  Type inputType, filterType; ///< in memory
   VectorType vectorType;
   Value tileBegin, tileSize; ///< of the input, counted from the tile's first tap
   Value channel;
@@ -201,7 +223,7 @@ private:
 func::FuncOp makeDepthwiseFunction(CpuKernel &kernel, const Epilogue *epilogue,
                                    const DepthwiseCall &call) {
   std::string name =
-      llvm::formatv("depthwise_{0}_{1}{2}x{3}_{4}s{5}d{6}_{7}_{8}_{9}_{10}{11}_{12}", call.type,
+      llvm::formatv("depthwise_{0}_{1}{2}x{3}_{4}s{5}d{6}_{7}_{8}_{9}_{10}{11}_{12}", call.types.str(),
                     call.rowCount ? "upto" : "", call.rows, call.lanes, call.window, call.stride,
                     call.dilation, call.low, call.high, call.tailLanes, call.segments.size(),
                     call.zeros ? "b" : "", epilogue ? epilogue->key : "raw");
@@ -253,7 +275,8 @@ private:
   Epilogue epilogue;
   ConvolutionAxes axes;
   const ConvolutionAxis &last;
-  Type type;
+  ProductTypes types;
+  Type inputType; ///< in memory
   int64_t channels, lanes, elementBytes;
   Value filter, zeros;
   int64_t zerosSize = 0, tileSize = 0; ///< bytes of scratch memory
@@ -265,8 +288,9 @@ DepthwiseConvolution::DepthwiseConvolution(CpuKernel &kernel, Epilogue epilogue)
     : kernel(kernel), conv(cast<ConvOp>(kernel.root)), epilogue(std::move(epilogue)),
       axes(conv, kernel.arguments[cast<BlockArgument>(conv.getInput()).getArgNumber()],
            conv.getChannels()),
-      last(axes.last()), type(axes.input.type.getElementType()), channels(conv.getChannels()),
-      lanes(kernel.caps.lanes(type)), elementBytes(type.getIntOrFloatBitWidth() / 8),
+      last(axes.last()), types(kernel.root), inputType(storageType(types.lhs)),
+      channels(conv.getChannels()), lanes(kernel.caps.lanes(types.sum)),
+      elementBytes(inputType.getIntOrFloatBitWidth() / 8),
       filter(kernel.arguments[cast<BlockArgument>(conv.getFilter()).getArgNumber()].memref) {}
 
 WorkGrid DepthwiseConvolution::makeGrid() const {
@@ -289,8 +313,8 @@ WorkGrid DepthwiseConvolution::makeGrid() const {
 LaunchShape DepthwiseConvolution::build() {
   if (!axes.hasConstantRows()) {
     int64_t elements = llvm::alignTo(channels, lanes);
-    zerosSize = elements * elementBytes;
-    zeros = emitZeros(kernel, kernel.scratchView(0, type, elements), type, elements);
+    zerosSize = llvm::alignTo(elements * elementBytes, 64);
+    zeros = emitZeros(kernel, kernel.scratchView(0, inputType, elements), inputType, elements);
   }
   WorkGrid grid = makeGrid();
   emitUnits(kernel, grid, [&](IndexRange lines, IndexRange panels) {
@@ -308,7 +332,7 @@ void DepthwiseConvolution::emitLine(Value index, Value begin, Value end) {
   ConvolutionAxes::Line line = axes.emitLine(kernel, index);
   DepthwiseCall call;
   call.window = last.window, call.stride = last.stride, call.dilation = last.dilation;
-  call.lanes = lanes, call.tailLanes = channels % lanes, call.type = type;
+  call.lanes = lanes, call.tailLanes = channels % lanes, call.types = types;
   call.aColumn = address.size(kernel, last.inputStride);
   call.filterTap = address.constant(channels);
   call.segments = line.segments;
@@ -319,9 +343,9 @@ void DepthwiseConvolution::emitLine(Value index, Value begin, Value end) {
     call.tails = address.fromIndex(
         divIndex(kernel, addIndex(kernel, remIndex(kernel, range, lanes), kernel.index(lanes - 1)),
                  lanes));
-  call.filter =
-      address.offset(address.ofMemref(filter), type, address.add(line.filterOffset, channel));
-  Value inputLine = address.offset(address.ofMemref(axes.input.memref), type,
+  call.filter = address.offset(address.ofMemref(filter), storageType(types.rhs),
+                               address.add(line.filterOffset, channel));
+  Value inputLine = address.offset(address.ofMemref(axes.input.memref), inputType,
                                    address.add(line.inputOffset, channel));
   if (!axes.hasConstantRows())
     return emitUnknownTiles(call, line, inputLine, begin, end);
@@ -334,7 +358,7 @@ void DepthwiseConvolution::emitLine(Value index, Value begin, Value end) {
     int64_t reach = (run.tileRows - 1) * last.stride + last.extent();
     call.low = std::max<int64_t>(-start, 0);
     call.high = std::min(*last.input.asConstant() - start, reach);
-    call.a = address.offset(inputLine, type, address.size(kernel, last.inputStride * start));
+    call.a = address.offset(inputLine, inputType, address.size(kernel, last.inputStride * start));
     call.count = address.constant(run.count);
     emitTiles(call, line, kernel.index(run.begin), begin, end);
   }
@@ -355,7 +379,7 @@ void DepthwiseConvolution::emitUnknownTiles(const DepthwiseCall &call,
                   tiles.rowCount = address.size(kernel, rows);
                   Value start = address.add(address.mul(address.fromIndex(row), last.stride),
                                             address.constant(-last.padLow));
-                  tiles.a = address.offset(inputLine, type, address.mul(start, call.aColumn));
+                  tiles.a = address.offset(inputLine, inputType, address.mul(start, call.aColumn));
                   tiles.count = address.fromIndex(count);
                   if (border) {
                     tiles.zeros = zeros;
@@ -379,8 +403,8 @@ void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::
   // One tile at a time through scratch memory.
   int64_t rowStride = llvm::alignTo(channels, lanes);
   int64_t elements = call.rows * rowStride;
-  tileSize = std::max(tileSize, elements * elementBytes);
-  Value memory = kernel.scratchView(zerosSize, type, elements);
+  tileSize = std::max<int64_t>(tileSize, elements * types.sum.getIntOrFloatBitWidth() / 8);
+  Value memory = kernel.scratchView(zerosSize, types.sum, elements);
   Value count = arith::IndexCastOp::create(kernel.builder, kernel.loc,
                                            kernel.builder.getIndexType(), call.count);
   emitFor(kernel, {kernel.index(0), count}, 1, [&](Value tile) {
@@ -393,7 +417,7 @@ void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::
     Value first = kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, tile, rows);
     Value position = address.mul(address.fromIndex(first), last.stride);
     one.count = address.constant(1);
-    one.a = address.offset(call.a, type, address.mul(position, call.aColumn));
+    one.a = address.offset(call.a, inputType, address.mul(position, call.aColumn));
     if (call.zeros) {
       one.inputBegin = arith::SubIOp::create(kernel.builder, kernel.loc, call.inputBegin, position);
       one.inputEnd = arith::SubIOp::create(kernel.builder, kernel.loc, call.inputEnd, position);

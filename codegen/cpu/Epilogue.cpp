@@ -130,13 +130,27 @@ static bool isSplatConstant(Value value) {
 /// Functions of a few instructions, which may be repeated for each register.
 static bool isCheap(Operation *op) {
   if (auto unary = dyn_cast<UnaryOp>(op))
-    return llvm::is_contained({UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu, UnaryKind::Sqrt},
+    return llvm::is_contained({UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu, UnaryKind::Sqrt,
+                               UnaryKind::RoundEven},
                               unary.getKind());
   if (auto binary = dyn_cast<BinaryOp>(op))
     return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::Max,
                                BinaryKind::Min, BinaryKind::Div},
                               binary.getKind());
-  return isa<CompareOp, SelectOp>(op);
+  return isa<CompareOp, SelectOp, ConvertOp>(op);
+}
+
+/// Requantising sums takes nine.
+static constexpr unsigned kMostOperations = 12;
+
+/// Whether elements are the same in memory and in registers.
+static bool isPlain(Value value) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return registerType(element) == storageType(element);
+}
+
+Type Epilogue::Operand::element() const {
+  return storageType(cast<RankedTensorType>(value.getType()).getElementType());
 }
 
 /// `value` as an argument of the kernel in memory, seen through broadcasts, with
@@ -220,11 +234,10 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
       if (input.value == value)
         return stream << " in" << i, true;
     auto operand = operandInMemory(kernel, value);
-    if (!operand ||
-        cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType() ||
+    if (!operand || !isPlain(value) ||
         (operand->strides.back() != SymExpr(0) && operand->strides.back() != SymExpr(1)))
       return false;
-    stream << " in" << epilogue.inputs.size() << (operand->rowwise() ? "r" : "")
+    stream << " in" << epilogue.inputs.size() << operand->element() << (operand->rowwise() ? "r" : "")
            << (operand->columnwise() ? "c" : "");
     epilogue.inputs.push_back(*operand);
     return true;
@@ -245,9 +258,10 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     if (!elementwise)
       return op.emitError("uses the result of ")
              << kernel.root->getName() << " at another position than its own";
-    light &= isCheap(&op) && ++count <= 8;
+    light &= isCheap(&op) && ++count <= kMostOperations;
     if (light) {
-      stream << op.getName() << op.getDiscardableAttrDictionary();
+      stream << op.getName() << cast<RankedTensorType>(op.getResult(0).getType()).getElementType()
+             << op.getDiscardableAttrDictionary();
       if (auto properties = op.getPropertiesAsAttribute())
         stream << properties;
       for (Value operand : op.getOperands())
@@ -260,7 +274,7 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     Value value = kernel.yielded(i);
     if (!hasShape(value))
       return kernel.op.emitError("yields a value whose shape is not that of its root");
-    light &= dependents.count(value) && access.type.getElementType() == type.getElementType() &&
+    light &= dependents.count(value) && isPlain(value) &&
              (access.strides.back() == SymExpr(1) || type.getShape().back() == 1);
     if (!light)
       continue;
@@ -309,7 +323,6 @@ std::optional<SymExpr> cpu::collapsedStride(ArrayRef<SymExpr> sizes, ArrayRef<Sy
 TileOperands Epilogue::locate(CpuKernel &kernel, ArrayRef<Value> outer, Value row, Value column,
                               int64_t rowDim) const {
   Address address(kernel.builder, kernel.loc);
-  auto type = cast<RankedTensorType>(kernel.root->getResult(0).getType());
   TileOperands located;
   auto add = [&](const Operand &operand, SmallVectorImpl<Value> &pointers,
                  SmallVectorImpl<Value> &rows) {
@@ -317,7 +330,7 @@ TileOperands Epilogue::locate(CpuKernel &kernel, ArrayRef<Value> outer, Value ro
     Value offset = linearize(kernel, outer, ArrayRef(operand.strides).take_front(rowDim));
     offset = addIndex(kernel, offset, mulIndex(kernel, row, rowStride));
     offset = addIndex(kernel, offset, mulIndex(kernel, column, operand.strides.back()));
-    pointers.push_back(address.offset(address.ofMemref(operand.memref), type.getElementType(),
+    pointers.push_back(address.offset(address.ofMemref(operand.memref), operand.element(),
                                       address.fromIndex(offset)));
     rows.push_back(address.size(kernel, rowStride));
   };
@@ -343,14 +356,14 @@ void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBu
                                const TileOperands &operands, Value mask) {
   Location loc = builder.getUnknownLoc();
   Address address(builder, loc);
-  auto vectorType = VectorType::get({tile.lanes}, type);
-  unsigned alignment = type.getIntOrFloatBitWidth() / 8;
   int64_t i = 0, j = 0; // the row and vector at hand
-  auto at = [&](ArrayRef<Value> pointers, ArrayRef<Value> rows, size_t n) {
-    return address.offset(pointers[n], type, address.mul(rows[n], i));
-  };
+  auto bytesOf = [](Type type) -> unsigned { return type.getIntOrFloatBitWidth() / 8; };
   auto loadInput = [&](size_t n) -> Value {
-    Value pointer = at(operands.inputs, operands.inputRows, n);
+    Type type = epilogue->inputType(n);
+    auto vectorType = VectorType::get({tile.lanes}, type);
+    unsigned alignment = bytesOf(type);
+    Value pointer =
+        address.offset(operands.inputs[n], type, address.mul(operands.inputRows[n], i));
     if (!epilogue->inputs[n].columnwise())
       return vector::BroadcastOp::create(
           builder, loc, vectorType, LLVM::LoadOp::create(builder, loc, type, pointer, alignment));
@@ -362,8 +375,11 @@ void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBu
                                       builder.getI32IntegerAttr(alignment), UnitAttr());
   };
   auto storeOutput = [&](size_t n, Value data) {
+    Type stored = epilogue ? epilogue->outputType(n) : type;
+    unsigned alignment = bytesOf(stored);
     Value pointer =
-        address.offset(at(operands.outputs, operands.outputRows, n), type, j * tile.lanes);
+        address.offset(operands.outputs[n], stored, address.mul(operands.outputRows[n], i));
+    pointer = address.offset(pointer, stored, j * tile.lanes);
     if (!mask || j != tile.vectors - 1)
       LLVM::StoreOp::create(builder, loc, data, pointer, alignment);
     else

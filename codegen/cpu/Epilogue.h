@@ -64,6 +64,7 @@ public:
     mlir::Value value;
     mlir::Value memref;
     Sizes strides; ///< per dimension of the root's result
+    mlir::Type element() const; ///< as it lies in memory
     bool columnwise() const { return strides.back() == SymExpr(1); }
     /// Whether rows of the result have elements of their own.
     bool rowwise() const;
@@ -81,6 +82,10 @@ public:
   /// `column`; with the distance from row to row.
   TileOperands locate(CpuKernel &kernel, llvm::ArrayRef<mlir::Value> outer, mlir::Value row,
                       mlir::Value column, int64_t rowDim) const;
+
+  /// The types of elements at the pointers of `locate`.
+  mlir::Type inputType(size_t i) const { return inputs[i].element(); }
+  mlir::Type outputType(size_t i) const { return outputs[i].element(); }
 
   bool inRegisters = false;
   Sizes sizes; ///< of the root's result

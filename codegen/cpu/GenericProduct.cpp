@@ -57,6 +57,26 @@ public:
     storeResults(kernel, kernel.expression, builder, where);
   }
 
+  /// Adds to the indices of a panel those of row `k` of a tap of `channels` rows in it.
+  void addPanelIndices(Position &where, Value tap, const SymExpr &channels, Value k,
+                       Value column) {
+    ProductTypes types(kernel.root);
+    Value inPanel = remIndex(kernel, column, kPanelColumns);
+    Value first = mulIndex(kernel, tap, ceilQuotient(channels, types.group()));
+    where.indices.push_back(addIndex(kernel, first, divIndex(kernel, k, types.group())));
+    if (!types.isInteger()) {
+      where.indices.push_back(inPanel);
+      where.vectorDim = where.indices.size() - 1;
+      return;
+    }
+    Value inGroup = remIndex(kernel, k, types.group());
+    if (types.rhs.isInteger(16))
+      where.indices.append({remIndex(kernel, inGroup, 2), inPanel, divIndex(kernel, inGroup, 2)});
+    else
+      where.indices.append({inPanel, inGroup});
+    where.vectorDim = where.indices.size() - 2;
+  }
+
   /// Vectors of `columns` columns, the last one masked where it is not whole.
   void emitColumns(const SymExpr &columns,
                    llvm::function_ref<void(Value first, Value mask)> body) {
@@ -147,9 +167,8 @@ FailureOr<LaunchShape> cpu::buildGenericContraction(CpuKernel &kernel) {
           std::swap(lhs.indices.back(), lhs.indices[lhs.indices.size() - 2]);
         rhs.lanes = product.lanes;
         if (contract.getPacked()) {
-          rhs.indices = {divIndex(kernel, column, kPanelColumns), k,
-                         remIndex(kernel, column, kPanelColumns)};
-          rhs.vectorDim = 2;
+          rhs.indices = {divIndex(kernel, column, kPanelColumns)};
+          product.addPanelIndices(rhs, kernel.index(0), depth, k, column);
         } else {
           if (rhsRank > 2)
             rhs.indices.assign(row.begin(), row.end() - 1);
@@ -199,23 +218,23 @@ FailureOr<LaunchShape> cpu::buildGenericConvolution(CpuKernel &kernel) {
         input.indices.push_back(addIndex(kernel, c, mulIndex(kernel, group, channels)));
         filter.lanes = product.lanes;
         if (conv.getPacked()) {
-          Value depth = kernel.index(0);
+          Value place = kernel.index(0);
           for (auto [index, size] : llvm::zip(tap, conv.getWindow()))
-            depth = addIndex(kernel, mulIndex(kernel, depth, size), index);
+            place = addIndex(kernel, mulIndex(kernel, place, size), index);
           if (conv.isDepthwise()) {
-            filter.indices = {depth, outColumn};
+            filter.indices = {place, outColumn};
+            filter.vectorDim = 1;
             filter.mask = mask;
           } else {
-            filter.indices = {group, divIndex(kernel, column, kPanelColumns),
-                              addIndex(kernel, mulIndex(kernel, depth, channels), c),
-                              remIndex(kernel, column, kPanelColumns)};
+            filter.indices = {group, divIndex(kernel, column, kPanelColumns)};
+            product.addPanelIndices(filter, place, channels, c, column);
           }
         } else {
           filter.indices = tap;
           filter.indices.append({c, outColumn});
+          filter.vectorDim = filter.indices.size() - 1;
           filter.mask = mask;
         }
-        filter.vectorDim = filter.indices.size() - 1;
         return product.multiplyAdd(kernel.expression.emit(builder, loc, conv.getInput(), input),
                                    kernel.expression.emit(builder, loc, conv.getFilter(), filter),
                                    sum);

@@ -11,9 +11,25 @@ using namespace lumen::cpu;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t columns,
-                     int64_t maxRows) {
-  int64_t lanes = std::min(caps.lanes(type), kPanelColumns);
+ProductTypes::ProductTypes(Operation *root) {
+  auto elementOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  lhs = elementOf(root->getOperand(0)), rhs = elementOf(root->getOperand(1));
+  sum = elementOf(root->getResult(0));
+}
+
+std::string ProductTypes::str() const {
+  return isInteger() ? llvm::formatv("{0}_{1}", lhs, rhs).str() : llvm::formatv("{0}", sum).str();
+}
+
+SymExpr ProductTypes::panelSize(const SymExpr &depth) const {
+  return ceilQuotient(depth, group()) * groupSize();
+}
+
+Tile cpu::chooseTile(const Capabilities &caps, const ProductTypes &types, int64_t rows,
+                     int64_t columns, int64_t maxRows) {
+  int64_t lanes = std::min(caps.lanes(types.sum), kPanelColumns);
   int64_t needed = llvm::divideCeil(columns, lanes);
   Tile best{1, 1, lanes};
   double bestCost = std::numeric_limits<double>::infinity();
@@ -27,6 +43,9 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
     int64_t most = vectors == 1 || vectors * 2 + 1 > caps.numRegisters
                        ? (caps.numRegisters - vectors) / vectors
                        : (caps.numRegisters - vectors - 1) / vectors;
+    // Elements of A are widened, and used twice.
+    if (types.isInteger())
+      most = (caps.numRegisters - vectors - 2) / (vectors + 1);
     if (most < 1)
       continue;
     most = std::min(most, maxRows);
@@ -54,15 +73,17 @@ Tile cpu::chooseTile(const Capabilities &caps, Type type, int64_t rows, int64_t 
 /// Tiles of every height up to this one are made where rows are unknown.
 static constexpr int64_t kMaxUnknownRows = 14;
 
-Tile cpu::chooseTileUpTo(const Capabilities &caps, Type type, int64_t rows, int64_t columns) {
-  return chooseTile(caps, type, rows, columns, kMaxUnknownRows);
+Tile cpu::chooseTileUpTo(const Capabilities &caps, const ProductTypes &types, int64_t rows,
+                         int64_t columns) {
+  return chooseTile(caps, types, rows, columns, kMaxUnknownRows);
 }
 
-SmallVector<TileChoice> cpu::chooseTiles(const Capabilities &caps, Type type, int64_t columns) {
-  Tile many = chooseTileUpTo(caps, type, kManyRows, columns);
+SmallVector<TileChoice> cpu::chooseTiles(const Capabilities &caps, const ProductTypes &types,
+                                         int64_t columns) {
+  Tile many = chooseTileUpTo(caps, types, kManyRows, columns);
   SmallVector<TileChoice> choices;
   for (int64_t rows = 1; rows < many.rows; ++rows) {
-    Tile tile = chooseTileUpTo(caps, type, rows, columns);
+    Tile tile = chooseTileUpTo(caps, types, rows, columns);
     if (tile.vectors <= many.vectors)
       break;
     if (choices.empty() || choices.back().tile.vectors != tile.vectors)
@@ -93,8 +114,9 @@ public:
   TileBuilder(CpuKernel &kernel, const Epilogue *epilogue, const TileCall &call, OpBuilder &builder,
               Block &block)
       : kernel(kernel), epilogue(epilogue), call(call), tile(call.tile), builder(builder),
-        loc(builder.getUnknownLoc()), type(call.type),
-        vectorType(VectorType::get({call.tile.lanes}, call.type)), address(builder, loc) {
+        loc(builder.getUnknownLoc()), types(call.types), type(types.sum),
+        lhsType(storageType(types.lhs)), vectorType(VectorType::get({call.tile.lanes}, type)),
+        address(builder, loc) {
     auto next = block.args_begin();
     auto take = [&](Value present) { return present ? Value(*next++) : Value(); };
     count = take(call.count), a = take(call.a), aRow = take(call.aRow), b = take(call.b);
@@ -147,7 +169,7 @@ public:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value row = address.mul(loop.getInductionVar(), tile.rows);
-    Value start = address.offset(a, type, address.mul(row, aRow));
+    Value start = address.offset(a, lhsType, address.mul(row, aRow));
     SmallVector<Value> accumulators(
         tile.rows * tile.vectors,
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)));
@@ -159,10 +181,11 @@ public:
     Value border = zeros ? address.add(position, address.mul(row, positionRow)) : Value();
     accumulators = emitSegments(segments, start, b, border, accumulators);
     TileOperands at = operands;
-    for (auto [pointers, strides] :
-         {std::pair(&at.inputs, &at.inputRows), std::pair(&at.outputs, &at.outputRows)})
-      for (auto [pointer, stride] : llvm::zip_equal(*pointers, *strides))
-        pointer = address.offset(pointer, type, address.mul(row, stride));
+    for (auto [n, pointer] : llvm::enumerate(at.inputs))
+      pointer = address.offset(pointer, epilogue->inputType(n), address.mul(row, at.inputRows[n]));
+    for (auto [n, pointer] : llvm::enumerate(at.outputs))
+      pointer = address.offset(pointer, epilogue ? epilogue->outputType(n) : type,
+                               address.mul(row, at.outputRows[n]));
     emitRegisterEpilogue(kernel, epilogue, builder, type, tile, accumulators, at, mask);
   }
 
@@ -186,7 +209,8 @@ private:
       Values rows = rowPointers(aStart);
       if (at)
         avoidBorder(rows, at);
-      return emitDepth(rows, bStart, accumulators);
+      return types.isInteger() ? emitIntegerDepth(rows, bStart, accumulators)
+                               : emitDepth(rows, bStart, accumulators);
     }
     TileCall::Segment segment = segments.front();
     return emitLoop(segment.count, accumulators, [&](Value i, Values accumulators) {
@@ -194,7 +218,7 @@ private:
       if (at && segments.size() == 1)
         next = address.add(at, address.mul(i, positionStep));
       return emitSegments(
-          segments.drop_front(), address.offset(aStart, type, address.mul(i, segment.a)),
+          segments.drop_front(), address.offset(aStart, lhsType, address.mul(i, segment.a)),
           address.offset(bStart, type, address.mul(i, segment.b)), next, accumulators);
     });
   }
@@ -202,7 +226,7 @@ private:
   Values rowPointers(Value start) {
     Values rows;
     for (Value offset : rowOffsets)
-      rows.push_back(address.offset(start, type, offset));
+      rows.push_back(address.offset(start, lhsType, offset));
     return rows;
   }
 
@@ -225,14 +249,8 @@ private:
       for (int64_t j = 0; j < tile.vectors; ++j)
         bVectors.push_back(loadColumns(address.offset(at, type, j * tile.lanes),
                                        bRow && j == tile.vectors - 1 ? mask : Value()));
-      // A tile narrower than its panel jumps from row to row of it, which the
-      // processor's own prefetching gives up at the end of every page.
-      if (tile.columns() < kPanelColumns && !bRow)
-        for (int64_t bytes = 0; bytes < tile.columns() * elementBytes(); bytes += 64)
-          LLVM::Prefetch::create(
-              builder, loc,
-              address.offset(at, type, kPrefetchRows * kPanelColumns + bytes / elementBytes()),
-              /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      if (!bRow)
+        prefetch(at);
       for (int64_t i = 0; i < tile.rows; ++i) {
         Value element = load(type, address.offset(rows[i], type, k));
         Value broadcast = vector::BroadcastOp::create(builder, loc, vectorType, element);
@@ -245,6 +263,114 @@ private:
     });
   }
 
+  /// A tile narrower than its panel jumps from row to row of it, which the processor's
+  /// own prefetching gives up at the end of every page.
+  void prefetch(Value at) {
+    if (tile.columns() == kPanelColumns)
+      return;
+    for (int64_t bytes = 0; bytes < tile.columns() * elementBytes(); bytes += 64)
+      LLVM::Prefetch::create(
+          builder, loc,
+          address.offset(at, type, kPrefetchRows * kPanelColumns + bytes / elementBytes()),
+          /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  }
+
+  /// Four elements of each row by a group of four rows of the panel, and perhaps a
+  /// last group of fewer.
+  Values emitIntegerDepth(ArrayRef<Value> rows, Value bStart, Values accumulators) {
+    Value four = address.constant(types.group());
+    Value groups = arith::DivUIOp::create(builder, loc, depth, four);
+    auto panelAt = [&](Value group) {
+      return address.offset(bStart, type, address.mul(group, types.groupSize()));
+    };
+    accumulators = emitLoop(groups, accumulators, [&](Value k, Values accumulators) {
+      Value at = panelAt(k);
+      prefetch(at);
+      return emitGroup(at, accumulators, [&](int64_t row) {
+        return load(builder.getI32Type(),
+                    address.offset(rows[row], lhsType, address.mul(k, types.group())), 1);
+      });
+    });
+    if (!call.hasPartialGroup)
+      return accumulators;
+    Value done = address.mul(groups, types.group());
+    Value rest = arith::SubIOp::create(builder, loc, depth, done);
+    Value isPartial =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest, zero);
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(ValueRange(accumulators)), isPartial,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, accumulators);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    // Behind the last element it is read once more: the panel has zeros there.
+    Value last = arith::SubIOp::create(builder, loc, rest, one);
+    accumulators = emitGroup(panelAt(groups), accumulators, [&](int64_t row) {
+      Value start = address.offset(rows[row], lhsType, done), bytes;
+      for (int64_t i = 0; i < 3; ++i) {
+        Value at = arith::MinUIOp::create(builder, loc, address.constant(i), last);
+        Value byte = arith::ExtUIOp::create(builder, loc, builder.getI32Type(),
+                                            load(lhsType, address.offset(start, lhsType, at), 1));
+        Value shift = arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), 8 * i);
+        byte = builder.createOrFold<arith::ShLIOp>(loc, byte, shift);
+        bytes = bytes ? Value(arith::OrIOp::create(builder, loc, bytes, byte)) : byte;
+      }
+      return bytes;
+    });
+    scf::YieldOp::create(builder, loc, accumulators);
+    return Values(branch.getResults().begin(), branch.getResults().end());
+  }
+
+  /// One group: the first and the third of four rows, then the second and the fourth,
+  /// as pairs of 16 bits whose products are added in 32.
+  Values emitGroup(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
+    for (bool odd : {false, true}) {
+      Values bVectors;
+      for (int64_t j = 0; j < tile.vectors; ++j) {
+        Value pointer = address.offset(at, type, j * tile.lanes);
+        if (types.rhs.isInteger(16)) {
+          pointer = address.offset(pointer, type, odd ? kPanelColumns : 0);
+          bVectors.push_back(load(pairsType(), pointer, elementBytes()));
+        } else {
+          bVectors.push_back(widenBytes(load(vectorType, pointer), types.rhs, odd));
+        }
+      }
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        Value pairs = vector::BroadcastOp::create(builder, loc, vectorType, elements(i));
+        pairs = widenBytes(pairs, types.lhs, odd);
+        for (int64_t j = 0; j < tile.vectors; ++j) {
+          Value &accumulator = accumulators[i * tile.vectors + j];
+          Value products =
+              LLVM::CallIntrinsicOp::create(builder, loc, vectorType,
+                                            builder.getStringAttr(kernel.caps.multiplyPairs),
+                                            ValueRange{pairs, bVectors[j]})
+                  .getResult(0);
+          accumulator = arith::AddIOp::create(builder, loc, accumulator, products);
+        }
+      }
+    }
+    return accumulators;
+  }
+
+  VectorType pairsType() { return VectorType::get({2 * tile.lanes}, builder.getI16Type()); }
+
+  /// The even or the odd bytes of a vector in 16 bits each.
+  Value widenBytes(Value bytes, Type element, bool odd) {
+    Value words = vector::BitCastOp::create(builder, loc, pairsType(), bytes);
+    auto splat = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          builder, loc,
+          DenseElementsAttr::get(pairsType(),
+                                 ArrayRef<Attribute>(builder.getI16IntegerAttr(value))));
+    };
+    if (element.isUnsignedInteger())
+      return odd ? arith::ShRUIOp::create(builder, loc, words, splat(8)).getResult()
+                 : arith::AndIOp::create(builder, loc, words, splat(255)).getResult();
+    if (!odd)
+      words = arith::ShLIOp::create(builder, loc, words, splat(8));
+    return arith::ShRSIOp::create(builder, loc, words, splat(8));
+  }
+
   Value loadColumns(Value pointer, Value mask) {
     if (!mask)
       return load(vectorType, pointer);
@@ -253,8 +379,9 @@ private:
                                       builder.getI32IntegerAttr(elementBytes()), UnitAttr());
   }
 
-  Value load(Type type, Value pointer) {
-    return LLVM::LoadOp::create(builder, loc, type, pointer, elementBytes());
+  Value load(Type type, Value pointer) { return load(type, pointer, elementBytes()); }
+  Value load(Type type, Value pointer, unsigned alignment) {
+    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
   }
 
   int64_t elementBytes() { return type.getIntOrFloatBitWidth() / 8; }
@@ -264,7 +391,8 @@ private:
   Tile tile;
   OpBuilder &builder;
   Location loc;
-  Type type;
+  ProductTypes types;
+  Type type, lhsType; ///< of sums, and of A in memory
   VectorType vectorType;
   Address address;
   Value zero, one, mask;
@@ -279,9 +407,10 @@ private:
 /// What tells micro-kernels apart.
 std::string nameOf(const Epilogue *epilogue, const TileCall &call) {
   std::string name =
-      llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}_{9}", call.type, call.rows ? "upto" : "",
-                    call.tile.rows, call.tile.vectors, call.tile.lanes, call.segments.size(),
-                    call.zeros ? "b" : "", call.sums ? "a" : "", call.bRow ? "r" : "",
+      llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(),
+                    call.rows ? "upto" : "", call.tile.rows, call.tile.vectors, call.tile.lanes,
+                    call.segments.size(), call.zeros ? "b" : "", call.sums ? "a" : "",
+                    call.bRow ? "r" : "", call.hasPartialGroup ? "p" : "",
                     epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);

@@ -19,10 +19,33 @@ inline constexpr int64_t kPanelColumns = 64;
 /// Rows of the tallest tile.
 inline constexpr int64_t kMaxTileRows = 28;
 
+/// The elements of a product, and how panels of its right operand hold them: f32 as they
+/// are, small integers in groups of four rows; see `lumen.contract`. Positions in a panel
+/// are counted in sums, which are as wide as one column of a group.
+struct ProductTypes {
+  ProductTypes() = default;
+  explicit ProductTypes(mlir::Operation *root);
+
+  /// Whether there is a micro-kernel for them.
+  bool isSupported() const { return sum.isF32() || isInteger(); }
+  bool isInteger() const { return lhs != sum && mlir::isa<mlir::IntegerType>(lhs); }
+  int64_t group() const { return isInteger() ? 4 : 1; }
+  /// Sums of a group of rows, and per row where there are whole groups.
+  int64_t groupSize() const { return kPanelColumns * (rhs.isInteger(16) ? 2 : 1); }
+  int64_t rowSize() const { return groupSize() / group(); }
+  /// For the names of functions: "f32", "ui8_i8".
+  std::string str() const;
+  /// Sums of a panel of so many rows.
+  SymExpr panelSize(const SymExpr &depth) const;
+
+  mlir::Type lhs, rhs; ///< as the tensors have them, with signs
+  mlir::Type sum;
+};
+
 /// The tile that covers `rows` x `columns` (at most a panel) in the fewest cycles
 /// of this level's registers, load ports and caches.
-Tile chooseTile(const Capabilities &caps, mlir::Type type, int64_t rows, int64_t columns,
-                int64_t maxRows = kMaxTileRows);
+Tile chooseTile(const Capabilities &caps, const ProductTypes &types, int64_t rows,
+                int64_t columns, int64_t maxRows = kMaxTileRows);
 
 /// The tile for up to `rows` rows, `kManyRows` for any number of them.
 struct TileChoice {
@@ -33,11 +56,12 @@ inline constexpr int64_t kManyRows = 1 << 16;
 
 /// The tiles for a number of rows that only the run knows, fewest rows first. Few
 /// rows want wider tiles than many.
-llvm::SmallVector<TileChoice> chooseTiles(const Capabilities &caps, mlir::Type type,
+llvm::SmallVector<TileChoice> chooseTiles(const Capabilities &caps, const ProductTypes &types,
                                           int64_t columns);
 
 /// The tile for up to `rows` rows, of which only the run knows how many.
-Tile chooseTileUpTo(const Capabilities &caps, mlir::Type type, int64_t rows, int64_t columns);
+Tile chooseTileUpTo(const Capabilities &caps, const ProductTypes &types, int64_t rows,
+                    int64_t columns);
 
 /// ceil(a / b) of sizes, of which b is positive or does not matter.
 SymExpr ceilQuotient(const SymExpr &a, const SymExpr &b);
@@ -60,7 +84,7 @@ struct TileCall {
   int64_t tailLanes = 0; ///< of the last vector, where not all are stored; else 0
   /// The same, in 1..tile.lanes, where only the run knows; null: see `tailLanes`.
   mlir::Value tail;
-  mlir::Type type;
+  ProductTypes types;
   mlir::Value count;
   mlir::Value a, aRow;
   mlir::Value b;
@@ -68,6 +92,8 @@ struct TileCall {
   /// last column. Null: a packed panel.
   mlir::Value bRow;
   mlir::Value depth;
+  /// Whether `depth` may end within a group of rows.
+  bool hasPartialGroup = false;
   /// Loops around the one over `depth`, outermost first: the taps of a window.
   struct Segment {
     mlir::Value count, a, b; ///< what a step adds to the positions in A and B

@@ -95,8 +95,8 @@ std::optional<int64_t> ProductNest::rowsPerLine() const {
 }
 
 Tile ProductNest::tileFor(int64_t rows, int64_t columns) const {
-  return rowsPerLine() ? chooseTile(kernel.caps, type, *rowsPerLine(), columns)
-                       : chooseTileUpTo(kernel.caps, type, rows, columns);
+  return rowsPerLine() ? chooseTile(kernel.caps, types, *rowsPerLine(), columns)
+                       : chooseTileUpTo(kernel.caps, types, rows, columns);
 }
 
 WorkGrid ProductNest::makeGrid() const {
@@ -151,7 +151,7 @@ void ProductNest::emitPanel(const Panel &panel, std::optional<int64_t> width, Em
   if (std::optional<int64_t> count = rowsPerLine())
     return emitTiles(*count, tileFor(*count, width.value_or(kPanelColumns)));
   SmallVector<TileChoice> choices =
-      chooseTiles(kernel.caps, type, width.value_or(kPanelColumns));
+      chooseTiles(kernel.caps, types, width.value_or(kPanelColumns));
   if (hasManyRows)
     choices = {choices.back()};
   std::function<void(ArrayRef<TileChoice>)> choose = [&](ArrayRef<TileChoice> choices) {
@@ -256,7 +256,7 @@ void ProductNest::setRows(TileCall &call, const Place &place, const SymExpr &til
 
 int64_t ProductNest::wantedDepthBlocks() const {
   // A depth that only the run knows is not long.
-  double panelBytes = static_cast<double>(depth.asConstant().value_or(0)) * kPanelColumns *
+  double panelBytes = static_cast<double>(depth.asConstant().value_or(0)) * types.rowSize() *
                       type.getIntOrFloatBitWidth() / 8;
   // Blocks double the kernel's code, which many rows repay.
   std::optional<int64_t> constLines = lines.asConstant();
@@ -273,7 +273,8 @@ void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> o
   call.tile.lanes = place.tile.lanes;
   call.tailLanes = place.tailLanes;
   call.tail = place.tail;
-  call.type = type;
+  call.types = types;
+  call.hasPartialGroup = hasPartialGroup;
   call.b = place.b;
   if (place.part != Part::Whole) {
     Value sums =
@@ -312,7 +313,8 @@ void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> o
                                             kernel.builder.getIndexType(), call.rows);
     Value rows = kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, block, tileRows);
     one.count = address.constant(1);
-    one.a = address.offset(call.a, type, address.mul(address.fromIndex(rows), call.aRow));
+    one.a = address.offset(call.a, storageType(types.lhs),
+                           address.mul(address.fromIndex(rows), call.aRow));
     if (call.sums)
       one.sums = address.offset(call.sums, type,
                                 address.mul(address.fromIndex(rows), call.tile.columns()));

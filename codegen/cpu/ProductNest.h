@@ -52,8 +52,8 @@ void emitUnits(CpuKernel &kernel, const WorkGrid &grid,
 
 class ProductNest {
 public:
-  ProductNest(CpuKernel &kernel, Epilogue epilogue, mlir::Type type)
-      : kernel(kernel), epilogue(std::move(epilogue)), type(type) {}
+  ProductNest(CpuKernel &kernel, Epilogue epilogue)
+      : kernel(kernel), epilogue(std::move(epilogue)), types(kernel.root), type(types.sum) {}
 
   /// Which part of its sums a tile adds.
   enum class Part { Whole, First, Middle, Last };
@@ -75,6 +75,8 @@ public:
   SymExpr columns = 0;        ///< of one group
   SymExpr columnsOfGroup = 0; ///< what a group adds to the result's column
   SymExpr depth = 0;          ///< rows of a panel
+  /// Whether a loop over the depth may end within a group of rows.
+  bool hasPartialGroup = false;
   SymExpr lines = 0;          ///< of one group
   SymExpr rows = 0;           ///< that tiles divide evenly
   SymExpr chunks = 1;         ///< lines into which these rows are divided, in whole tiles
@@ -113,7 +115,8 @@ public:
 
   CpuKernel &kernel;
   Epilogue epilogue;
-  mlir::Type type;
+  ProductTypes types;
+  mlir::Type type; ///< of sums
 
 private:
   using EmitLine = llvm::function_ref<void(const Place &)>;

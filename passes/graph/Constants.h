@@ -61,6 +61,9 @@ mlir::Value makeSplat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ranked
 /// are not handled.
 mlir::Value evaluateElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
 
+/// The sums of a constant of integers; null for anything else.
+mlir::Value evaluateSum(mlir::OpBuilder &builder, ReduceOp op);
+
 /// Erases what nothing reads, in all blocks of a function.
 void eraseDeadOperations(mlir::Operation *func);
 

@@ -228,3 +228,38 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
   }
   return BroadcastOp::create(builder, op->getLoc(), type, result, kept);
 }
+
+Value lumen::evaluateSum(OpBuilder &builder, ReduceOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  std::optional<ConstantView> view = viewConstant(op.getOperand());
+  if (op.getKind() != ReduceKind::Sum || !view || !isa<IntegerType>(element) || !isHandled(element))
+    return {};
+  ArrayRef<int64_t> shape = view->type.getShape();
+  // Elements of the result from one index to the next of a dimension.
+  SmallVector<int64_t> steps(shape.size(), 0);
+  for (int64_t dim = shape.size() - 1, step = 1; dim >= 0; --dim)
+    if (!llvm::is_contained(op.getAxes(), dim)) {
+      steps[dim] = step;
+      step *= shape[dim];
+    }
+  return makeConstant(builder, op.getLoc(), type, [&](MutableArrayRef<char> out) {
+    std::vector<Scalar> sums(type.getNumElements(), Scalar::ofInteger(0)), row(kChunk);
+    std::vector<int64_t> offsets(kChunk);
+    int64_t count = view->type.getNumElements();
+    for (int64_t first = 0; first < count; first += kChunk) {
+      int64_t size = std::min(kChunk, count - first);
+      getOffsets(*view, first, size, offsets.data());
+      load(element, view->data, offsets.data(), size, row.data());
+      for (int64_t i = 0; i < size; ++i) {
+        int64_t place = 0, rest = first + i;
+        for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+          place += rest % shape[dim] * steps[dim];
+          rest /= shape[dim];
+        }
+        sums[place].integer += row[i].integer;
+      }
+    }
+    store(element, sums.data(), sums.size(), out.data());
+  });
+}

@@ -13,10 +13,11 @@ namespace lumen {
 #include "passes/graph/Passes.h.inc"
 } // namespace lumen
 
-/// What `pack-weights` reads: the f32 weight of a convolution or contraction,
-/// perhaps rearranged.
+/// What `pack-weights` reads: the weight of a convolution or contraction, of f32 or small
+/// integers, perhaps rearranged.
 static bool isWeightOnly(Value value) {
-  if (!cast<RankedTensorType>(value.getType()).getElementType().isF32() || value.use_empty())
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  if (!(element.isF32() || element.isInteger(8) || element.isInteger(16)) || value.use_empty())
     return false;
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -103,6 +104,8 @@ struct FoldConstants : lumen::impl::FoldConstantsBase<FoldConstants> {
         result = foldConcat(builder, concat);
       else if (isa<UnaryOp, BinaryOp, ConvertOp>(op))
         result = evaluateElementwise(builder, &op);
+      else if (auto reduce = dyn_cast<ReduceOp>(op))
+        result = evaluateSum(builder, reduce);
       if (result)
         op.getResult(0).replaceAllUsesWith(result);
     }

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <atomic>
 #include <cstring>
 
 using namespace mlir;
@@ -86,9 +87,85 @@ static void packPanels(const WeightMatrix &matrix, MutableArrayRef<char> bytes) 
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// An integer of 8 or 16 bits.
+static int64_t integerAt(const ConstantView &view, int64_t index) {
+  Type element = view.type.getElementType();
+  if (element.isInteger(16)) {
+    int16_t value;
+    std::memcpy(&value, view.data + index * 2, 2);
+    return value;
+  }
+  char byte = view.data[index];
+  return element.isUnsignedInteger() ? static_cast<uint8_t>(byte) : static_cast<int8_t>(byte);
+}
+
+/// The type in which a weight is packed: integers that fit into i8 are.
+static Type packedElement(const ConstantView &view, const WeightMatrix &matrix) {
+  Type element = view.type.getElementType();
+  if (!element.isInteger(16))
+    return element;
+  std::atomic<bool> fits = true;
+  parallelRanges(matrix.groups.size() * matrix.rows.size(),
+                 matrix.columns.size() * matrix.groups.size() * matrix.rows.size() * 2,
+                 [&](int64_t begin, int64_t end) {
+                   int64_t rows = matrix.rows.size();
+                   for (int64_t i = begin; i < end && fits; ++i)
+                     for (int64_t column : matrix.columns)
+                       if (!llvm::isInt<8>(integerAt(
+                               view, matrix.groups[i / rows] + matrix.rows[i % rows] + column)))
+                         fits = false;
+                 });
+  return fits ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+/// Writes panels of integers, of which the `channels` rows of each tap lie in groups of
+/// four; see `lumen.contract`. `bytes` is zero where no element lies.
+static void packIntegers(const ConstantView &view, const WeightMatrix &matrix, int64_t channels,
+                         bool isWide, MutableArrayRef<char> bytes) {
+  int64_t depth = matrix.rows.size(), panels = matrix.getPanels();
+  int64_t panelGroups = channels == 0 ? 0 : depth / channels * llvm::divideCeil(channels, 4);
+  parallelRanges(
+      static_cast<int64_t>(matrix.groups.size()) * panels, bytes.size(),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t unit = begin; unit < end; ++unit) {
+          int64_t first = unit % panels * kPanel, base = matrix.groups[unit / panels];
+          int64_t columns =
+              std::min(kPanel, static_cast<int64_t>(matrix.columns.size()) - first);
+          for (int64_t k = 0; k < depth; ++k) {
+            int64_t inTap = k % channels, inGroup = inTap % 4;
+            int64_t group = unit * panelGroups + k / channels * llvm::divideCeil(channels, 4) +
+                            inTap / 4;
+            for (int64_t n = 0; n < columns; ++n) {
+              int64_t value =
+                  integerAt(view, base + matrix.rows[k] + matrix.columns[first + n]);
+              if (isWide)
+                reinterpret_cast<int16_t *>(
+                    bytes.data())[((group * 2 + inGroup % 2) * kPanel + n) * 2 + inGroup / 2] =
+                    static_cast<int16_t>(value);
+              else
+                bytes[(group * kPanel + n) * 4 + inGroup] = static_cast<char>(value);
+            }
+          }
+        }
+      });
+}
+
+/// `shape`: the dimensions before the panels' own. Panels are of taps of `channels` rows.
 static Value makePacked(OpBuilder &builder, Location loc, const ConstantView &view,
-                        ArrayRef<int64_t> shape, const WeightMatrix &matrix) {
-  auto type = RankedTensorType::get(shape, builder.getF32Type());
+                        SmallVector<int64_t> shape, const WeightMatrix &matrix, int64_t channels) {
+  bool isInteger = isa<IntegerType>(view.type.getElementType());
+  Type element = isInteger ? packedElement(view, matrix) : builder.getF32Type();
+  int64_t taps = channels == 0 ? 0 : static_cast<int64_t>(matrix.rows.size()) / channels;
+  shape.append(packedPanelShape(element, taps, channels));
+  auto type = RankedTensorType::get(shape, element);
+  if (isInteger)
+    return makeConstant(builder, loc, type, [&](MutableArrayRef<char> bytes) {
+      packIntegers(view, matrix, channels, element.isInteger(16), bytes);
+    });
   if (view.isSplat() && matrix.columns.size() % kPanel == 0)
     return makeSplat(builder, loc, type, view);
   return makeConstant(builder, loc, type,
@@ -98,8 +175,8 @@ static Value makePacked(OpBuilder &builder, Location loc, const ConstantView &vi
 static Value packContract(OpBuilder &builder, ContractOp op, const ConstantView &view) {
   unsigned n = op.getTransposeRhs() ? 0 : 1;
   WeightMatrix matrix{view.data, {0}, view.tables[1 - n], view.tables[n]};
-  return makePacked(builder, op.getRhs().getLoc(), view,
-                    {matrix.getPanels(), static_cast<int64_t>(matrix.rows.size()), kPanel}, matrix);
+  return makePacked(builder, op.getRhs().getLoc(), view, {matrix.getPanels()}, matrix,
+                    matrix.rows.size());
 }
 
 static Value packConv(OpBuilder &builder, ConvOp op, const ConstantView &view) {
@@ -109,7 +186,7 @@ static Value packConv(OpBuilder &builder, ConvOp op, const ConstantView &view) {
     ConstantView rows = view;
     std::vector<int64_t> taps = joinTables(tables.drop_back());
     auto type = RankedTensorType::get({static_cast<int64_t>(taps.size()), op.getChannels()},
-                                      builder.getF32Type());
+                                      view.type.getElementType());
     rows.type = type;
     rows.tables = {std::move(taps), tables.back()};
     if (view.isSplat())
@@ -129,9 +206,17 @@ static Value packConv(OpBuilder &builder, ConvOp op, const ConstantView &view) {
     for (int64_t n = 0; n < width; ++n)
       if (tables.back()[group * width + n] != matrix.groups[group] + matrix.columns[n])
         return {};
-  return makePacked(builder, loc, view,
-                    {groups, matrix.getPanels(), static_cast<int64_t>(matrix.rows.size()), kPanel},
-                    matrix);
+  return makePacked(builder, loc, view, {groups, matrix.getPanels()}, matrix,
+                    tables[tables.size() - 2].size());
+}
+
+/// Whether there are micro-kernels for the elements of a product.
+static bool isPackable(Operation *op) {
+  auto elementOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  Type lhs = elementOf(op->getOperand(0)), result = elementOf(op->getResult(0));
+  return result.isF32() || (result.isInteger(32) && lhs.isInteger(8));
 }
 
 namespace {
@@ -157,7 +242,7 @@ struct PackWeights : lumen::impl::PackWeightsBase<PackWeights> {
         return;
       Value weight = op->getOperand(1);
       auto type = cast<RankedTensorType>(weight.getType());
-      if (!type.getElementType().isF32() || (contract && type.getRank() != 2))
+      if (!isPackable(op) || (contract && type.getRank() != 2))
         return;
       std::optional<ConstantView> view = viewConstant(weight);
       if (!view)

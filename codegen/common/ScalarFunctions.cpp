@@ -13,6 +13,8 @@
 #include "codegen/common/Expression.h"
 #include "codegen/common/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace lumen;
 
@@ -97,6 +99,7 @@ public:
   Value convert(Value x, Type from, Type to);
 
 private:
+  Value saturateToNarrow(Value x, unsigned width, bool isUnsigned);
   template <typename Op, typename... Args> Value make(Args &&...args) {
     return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
@@ -429,6 +432,8 @@ Value Functions::convert(Value x, Type from, Type to) {
     }
     if (toBool)
       return cmp(arith::CmpFPredicate::UNE, x, number(0));
+    if (unsigned width = to.getIntOrFloatBitWidth(); width <= 16)
+      return saturateToNarrow(x, width, to.isUnsignedInteger());
     // The saturating forms: out-of-range values are poison to arith.fptosi.
     StringRef name = to.isUnsignedInteger() ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
     return LLVM::CallIntrinsicOp::create(builder, loc, target, builder.getStringAttr(name),
@@ -449,6 +454,20 @@ Value Functions::convert(Value x, Type from, Type to) {
   if (fromWidth > toWidth)
     return make<arith::TruncIOp>(target, x);
   return fromUnsigned ? make<arith::ExtUIOp>(target, x) : make<arith::ExtSIOp>(target, x);
+}
+
+/// To integers of up to 16 bits by way of 32: LLVM would convert them one by one.
+Value Functions::saturateToNarrow(Value x, unsigned width, bool isUnsigned) {
+  using P = arith::CmpFPredicate;
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
+  double high = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
+  // NaN becomes the lower bound, which has to be 0.
+  if (!isUnsigned)
+    x = select(cmp(P::ORD, x, x), x, number(0));
+  x = select(cmp(P::OGT, x, number(low)), x, number(low));
+  x = select(cmp(P::OLT, x, number(high)), x, number(high));
+  Value wide = make<arith::FPToSIOp>(withElement(builder.getI32Type()), x);
+  return make<arith::TruncIOp>(withElement(builder.getIntegerType(width)), wide);
 }
 
 Value lumen::emitScalarFunction(OpBuilder &builder, Location loc, Operation *op,

@@ -3,6 +3,8 @@
 #include "codegen/cpu/CpuTarget.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -85,6 +87,43 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
       function.setLinkage(llvm::GlobalValue::ExternalWeakLinkage);
 }
 
+/// The only lane that a constant mask lets through, or nothing.
+static std::optional<unsigned> onlyLane(llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  std::optional<unsigned> lane;
+  for (unsigned i = 0; constant && type && i < type->getNumElements(); ++i) {
+    llvm::Constant *element = constant->getAggregateElement(i);
+    if (!element || (lane && !element->isNullValue()))
+      return std::nullopt;
+    if (!element->isNullValue())
+      lane = i;
+  }
+  return lane;
+}
+
+/// Masked stores of one constant lane become stores of a scalar. LLVM does the same, but where
+/// the vector was narrowed before it (from i32 to i8), it stores the wide element, over the
+/// next ones.
+static void storeSingleLanes(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
+        auto *store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store)
+          continue;
+        std::optional<unsigned> lane = onlyLane(store->getArgOperand(2));
+        if (!lane)
+          continue;
+        llvm::IRBuilder<> builder(store);
+        llvm::Value *element = builder.CreateExtractElement(store->getArgOperand(0), *lane);
+        llvm::Value *pointer = builder.CreateConstInBoundsGEP1_32(
+            element->getType(), store->getArgOperand(1), *lane);
+        builder.CreateAlignedStore(element, pointer, llvm::Align(1));
+        store->eraseFromParent();
+      }
+}
+
 LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
                             const CodegenOptions &options, CodeForm form,
                             SmallVectorImpl<char> &out) {
@@ -111,6 +150,7 @@ LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   }
   optimize(*code, *machine, options);
+  storeSingleLanes(*code);
 
   llvm::raw_svector_ostream stream(out);
   if (form == CodeForm::LLVM) {

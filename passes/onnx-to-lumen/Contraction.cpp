@@ -1,6 +1,7 @@
 //===- Contraction.cpp - MatMul, Gemm and their fused forms ---------------===//
 
 #include "passes/onnx-to-lumen/ControlFlow.h"
+#include "passes/onnx-to-lumen/Quantization.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -77,6 +78,10 @@ static FailureOr<Value> multiply(Node &node, Value lhs, Value rhs, bool isLhsTra
                                  bool isRhsTransposed) {
   if (failed(node.expectSameElementType(0, 1)))
     return failure();
+  FailureOr<Value> quantized =
+      emitQuantizedMatMul(node, lhs, rhs, isLhsTransposed, isRhsTransposed);
+  if (failed(quantized) || *quantized)
+    return quantized;
   return emitMatMul(node, lhs, rhs, isLhsTransposed, isRhsTransposed);
 }
 
@@ -129,6 +134,15 @@ static LogicalResult gemm(Node &node) {
       Emitter::simpler(a[!isLhsTransposed], b[isRhsTransposed]);
   if (failed(node.checkSize(shape)))
     return failure();
+  if (alpha == 1 && beta == 1) {
+    FailureOr<Value> quantized = emitQuantizedMatMul(node, node.input(0), node.input(1),
+                                                     isLhsTransposed, isRhsTransposed,
+                                                     node.input(2));
+    if (failed(quantized))
+      return failure();
+    if (*quantized)
+      return node.yield(*quantized);
+  }
   Value result = emit.create<ContractOp>(
       emit.typed(shape, node.inputType(0).getElementType()), emit.cast(node.input(0), lhsSizes),
       emit.cast(node.input(1), rhsSizes), isLhsTransposed, isRhsTransposed, /*packed=*/false);

@@ -1,6 +1,6 @@
 //===- Convolution.cpp - convolutions, and what undoes their blocks --------===//
 
-#include "passes/onnx-to-lumen/Converter.h"
+#include "passes/onnx-to-lumen/Quantization.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -202,6 +202,9 @@ static FailureOr<Value> convolve(Node &node, Value x) {
     return failure();
   if (node.inputRank(1) == Emitter::typeOf(x).getRank() && !asConstants(node.inputShape(1)))
     return convolvePatches(node, x);
+  FailureOr<Value> quantized = emitQuantizedConvolution(node, x, node.input(1), node.input(2));
+  if (failed(quantized) || *quantized)
+    return quantized;
   FailureOr<Value> result = emitConvolution(node, x, node.input(1));
   return failed(result) ? result : withBias(node, *result, Emitter::shapeOf(*result).back());
 }

@@ -114,6 +114,130 @@ FailureOr<Value> lumen::quantize(Node &node, Value x, const Quantization &how, T
   return emit.convert(x, to);
 }
 
+//===----------------------------------------------------------------------===//
+// Numbers that integers stand for
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One number, 0-D, or one for each index along `axis`.
+struct Parameter {
+  Value value;
+  int64_t axis = 0;
+};
+} // namespace
+
+/// What `spreadParameter` was given; nothing for other values.
+static std::optional<Parameter> findParameter(Emitter &emit, Value spread) {
+  if (std::optional<ConstantData> data = ConstantData::get(spread); data && data->isSplat()) {
+    auto scalar = RankedTensorType::get({}, data->getElementType());
+    return Parameter{emit.constant(ConstantData(scalar, {(*data)[0]}).toAttr())};
+  }
+  auto broadcast = spread.getDefiningOp<BroadcastOp>();
+  if (!broadcast || broadcast.getDims().size() > 1)
+    return std::nullopt;
+  return Parameter{broadcast.getOperand(),
+                   broadcast.getDims().empty() ? 0 : broadcast.getDims().front()};
+}
+
+/// The operation of a kind behind a value, or null.
+static BinaryOp findBinary(Value value, BinaryKind kind) {
+  auto op = value.getDefiningOp<BinaryOp>();
+  return op && op.getKind() == kind ? op : BinaryOp();
+}
+
+std::optional<Dequantized> lumen::findDequantized(Emitter &emit, Value numbers, unsigned width) {
+  if (auto transpose = numbers.getDefiningOp<TransposeOp>()) {
+    std::optional<Dequantized> found = findDequantized(emit, transpose.getOperand(), width);
+    if (!found)
+      return std::nullopt;
+    found->data = emit.transpose(found->data, transpose.getPerm());
+    found->how.grain.axis =
+        llvm::find(transpose.getPerm(), found->how.grain.axis) - transpose.getPerm().begin();
+    return found;
+  }
+  if (isa_and_nonnull<ReshapeOp, lumen::CastOp>(numbers.getDefiningOp())) {
+    std::optional<Dequantized> found =
+        findDequantized(emit, numbers.getDefiningOp()->getOperand(0), width);
+    if (!found || !scalarParameter(emit, found->how.scale))
+      return std::nullopt;
+    Sizes shape = Emitter::shapeOf(numbers);
+    found->data = isa<ReshapeOp>(numbers.getDefiningOp()) ? emit.reshape(found->data, shape)
+                                                          : emit.cast(found->data, shape);
+    return found;
+  }
+  // Factors of 1 and zero points of 0 have folded away.
+  Dequantized found{{}, {emit.scalar(1, emit.builder.getF32Type()), {}, {}}};
+  if (BinaryOp product = findBinary(numbers, BK::Mul)) {
+    std::optional<Parameter> scale = findParameter(emit, product.getRhs());
+    if (!scale)
+      return std::nullopt;
+    found.how.scale = scale->value;
+    found.how.grain.axis = scale->axis;
+    numbers = product.getLhs();
+  }
+  std::optional<Parameter> zero;
+  if (BinaryOp difference = findBinary(numbers, BK::Sub)) {
+    zero = findParameter(emit, difference.getRhs());
+    bool isAlike = zero && (Emitter::typeOf(zero->value).getRank() == 0 ||
+                            zero->axis == found.how.grain.axis);
+    if (!isAlike)
+      return std::nullopt;
+    numbers = difference.getLhs();
+  }
+  auto convert = numbers.getDefiningOp<ConvertOp>();
+  Type type = convert ? Emitter::typeOf(convert.getOperand()).getElementType() : Type();
+  if (!type || !isa<IntegerType>(type) || type.getIntOrFloatBitWidth() != width)
+    return std::nullopt;
+  found.data = convert.getOperand();
+  if (zero)
+    found.how.zero = emit.convert(zero->value, type);
+  return found;
+}
+
+/// `x / divisor`, a 0-D number above 0, where `x` are sums times a factor, perhaps moved and
+/// cut off since: the factor is divided, so that the sums are rounded once. Null for other
+/// values.
+static Value divideFactor(Emitter &emit, Value x, Value divisor) {
+  auto inner = [&](Value operand) { return divideFactor(emit, operand, divisor); };
+  auto quotient = [&](Value value) {
+    return emit.binary(BK::Div, value, emit.splat(divisor, Emitter::shapeOf(value)));
+  };
+  if (auto transpose = x.getDefiningOp<TransposeOp>()) {
+    Value result = inner(transpose.getOperand());
+    return result ? emit.transpose(result, transpose.getPerm()) : Value();
+  }
+  if (auto reshape = x.getDefiningOp<ReshapeOp>()) {
+    Value result = inner(reshape.getOperand());
+    return result ? emit.reshape(result, Emitter::shapeOf(x)) : Value();
+  }
+  if (auto unary = x.getDefiningOp<UnaryOp>(); unary && unary.getKind() == UK::Relu) {
+    Value result = inner(unary.getOperand());
+    return result ? emit.unary(UK::Relu, result) : Value();
+  }
+  for (BinaryKind kind : {BK::Max, BK::Min})
+    if (BinaryOp bound = findBinary(x, kind)) {
+      Value result = inner(bound.getLhs());
+      return result ? emit.binary(kind, result, quotient(bound.getRhs())) : Value();
+    }
+  BinaryOp product = findBinary(x, BK::Mul);
+  auto sums = product ? product.getLhs().getDefiningOp<ConvertOp>() : ConvertOp();
+  if (!sums || !Emitter::typeOf(sums.getOperand()).getElementType().isSignlessInteger(32))
+    return {};
+  std::optional<Parameter> factor = findParameter(emit, product.getRhs());
+  if (!factor)
+    return {};
+  Value divided = quotient(factor->value);
+  Sizes shape = Emitter::shapeOf(x);
+  Value spread = Emitter::typeOf(divided).getRank() == 0
+                     ? emit.splat(divided, shape)
+                     : emit.broadcastAlong(divided, shape, factor->axis);
+  return emit.binary(BK::Mul, sums, spread);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
 /// Axis and block size, as QuantizeLinear and DequantizeLinear have them.
 static FailureOr<QuantizationGrain> readGrain(Node &node) {
   int64_t rank = node.inputRank(0);
@@ -158,8 +282,15 @@ static LogicalResult quantizeLinear(Node &node) {
   Emitter &emit = node.emit;
   // Division in single precision is at least as exact as any other that may be asked for.
   node.ignore("precision");
-  Value x = emit.convert(node.input(0), emit.builder.getF32Type());
-  FailureOr<Value> result = quantize(node, x, {node.input(1), zero, *grain}, to, saturates);
+  Type real = emit.builder.getF32Type();
+  Value x = emit.convert(node.input(0), real);
+  Quantization how{node.input(1), zero, *grain};
+  if (Value scale = scalarParameter(emit, how.scale); scale && !grain->block)
+    if (Value divided = divideFactor(emit, x, emit.convert(scale, real))) {
+      x = divided;
+      how.scale = {};
+    }
+  FailureOr<Value> result = quantize(node, x, how, to, saturates);
   return failed(result) ? failure() : node.yield(*result);
 }
 

@@ -43,6 +43,25 @@ mlir::FailureOr<mlir::Value> dequantize(Node &node, mlir::Value x, const Quantiz
 mlir::FailureOr<mlir::Value> quantize(Node &node, mlir::Value x, const Quantization &how,
                                       mlir::Type to, bool saturates = true);
 
+/// A quantised tensor behind numbers that `dequantize` made of it.
+struct Dequantized {
+  mlir::Value data;
+  Quantization how;
+};
+
+/// What `numbers` stand for where integers of `width` bits were dequantised for them, and at
+/// most moved since.
+std::optional<Dequantized> findDequantized(Emitter &emit, mlir::Value numbers, unsigned width);
+
+/// The product of matrices, or the channels-last convolution, of numbers that bytes were
+/// dequantised for, plus `bias` if that is not null; null where
+/// they are other numbers. The integers are multiplied.
+mlir::FailureOr<mlir::Value> emitQuantizedMatMul(Node &node, mlir::Value lhs, mlir::Value rhs,
+                                                 bool isLhsTransposed, bool isRhsTransposed,
+                                                 mlir::Value bias = {});
+mlir::FailureOr<mlir::Value> emitQuantizedConvolution(Node &node, mlir::Value x,
+                                                      mlir::Value weight, mlir::Value bias);
+
 } // namespace lumen
 
 #endif // LUMEN_PASSES_ONNXTOLUMEN_QUANTIZATION_H

@@ -81,7 +81,7 @@ static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value 
     return node.error() << "zero point has shape " << shapeText(Emitter::shapeOf(lhsZero))
                         << ", expected a scalar or one entry per row";
   Value sums = emit.reduce(ReduceKind::Sum, widened(emit, *right, 32),
-                           {std::max<int64_t>(rhsRank - 2, 0)}, /*keepDims=*/rhsRank > 1);
+                           {std::max<int64_t>(rhsRank - 2, 0)}, /*keepDims=*/rhsRank > 2);
   if (scalar)
     sums = emit.binary(BK::Mul, sums, emit.splat(scalar, Emitter::shapeOf(sums)));
   sums = emit.broadcastTo(sums, shape);
@@ -91,24 +91,19 @@ static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value 
 }
 
 /// The channels-last convolution of a quantised input with a quantised weight in i32.
-static FailureOr<Value> emitQuantizedConvolution(Node &node, const Operand &input,
-                                                 const Operand &weight) {
+static FailureOr<Value> emitSums(Node &node, Value input, Value inputZero, Value weight,
+                                 Value weightZero) {
   Emitter &emit = node.emit;
-  if (failed(expectBytes(node, input)) || failed(expectBytes(node, weight)))
-    return failure();
-  Value inputZero = node.input(input.zero), padding;
+  Value padding;
   if (!isZeroPoint(inputZero)) {
     padding = scalarParameter(emit, inputZero);
     if (!padding)
       return node.error() << "zero point of the input has shape "
                           << shapeText(Emitter::shapeOf(inputZero)) << ", expected a scalar";
   }
-  FailureOr<Value> filter = centred(node, node.input(weight.data), node.input(weight.zero), 0);
-  if (failed(filter))
-    return failure();
-  FailureOr<Value> image = withChannelsLast(node, node.input(input.data));
+  FailureOr<Value> filter = centred(node, weight, weightZero, 0);
   FailureOr<Value> result =
-      failed(image) ? image : emitConvolution(node, *image, *filter, padding);
+      failed(filter) ? filter : emitConvolution(node, input, *filter, padding);
   if (failed(result) || !padding)
     return result;
   SmallVector<int64_t> axes =
@@ -119,6 +114,17 @@ static FailureOr<Value> emitQuantizedConvolution(Node &node, const Operand &inpu
                      emit.splat(widened(emit, padding, 32), Emitter::shapeOf(sums)));
   Sizes shape = Emitter::shapeOf(*result);
   return emit.binary(BK::Sub, *result, emit.broadcastAlong(sums, shape, shape.size() - 1));
+}
+
+/// The same of inputs.
+static FailureOr<Value> emitSums(Node &node, const Operand &input, const Operand &weight) {
+  if (failed(expectBytes(node, input)) || failed(expectBytes(node, weight)))
+    return failure();
+  FailureOr<Value> image = withChannelsLast(node, node.input(input.data));
+  if (failed(image))
+    return failure();
+  return emitSums(node, *image, node.input(input.zero), node.input(weight.data),
+                  node.input(weight.zero));
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,13 +199,97 @@ static FailureOr<Value> requantized(Node &node, Value sums, Value scale, const O
   return quantize(node, *real, {{}, zero, {}}, to);
 }
 
-static LogicalResult yieldValue(Node &node, FailureOr<Value> value) {
-  return failed(value) ? failure() : node.yield(*value);
+//===----------------------------------------------------------------------===//
+// Products of dequantised numbers
+//===----------------------------------------------------------------------===//
+
+/// Whether two scales are equal but for rounding, as far as they are known.
+static bool isSameScale(Value a, Value b) {
+  std::optional<ConstantData> lhs = ConstantData::get(a), rhs = ConstantData::get(b);
+  if (!lhs || !rhs || (lhs->size() != rhs->size() && !lhs->isSplat() && !rhs->isSplat()))
+    return false;
+  for (int64_t i = 0, e = std::max(lhs->size(), rhs->size()); i < e; ++i)
+    if (!(std::abs((*lhs)[i].real - (*rhs)[i].real) <= 1e-4 * std::abs((*rhs)[i].real)))
+      return false;
+  return true;
+}
+
+/// Sums times their scale, plus a bias: integers that have the scale of the sums are added
+/// to them.
+static FailureOr<Value> finished(Node &node, Value sums, Value scale, Value bias) {
+  Emitter &emit = node.emit;
+  Sizes shape = Emitter::shapeOf(sums);
+  if (bias && !node.ensureBroadcastTo(Emitter::shapeOf(bias), shape))
+    return node.error() << "bias of shape " << shapeText(Emitter::shapeOf(bias))
+                        << " cannot be broadcast to the result's shape " << shapeText(shape);
+  std::optional<Dequantized> integers;
+  if (bias)
+    integers = findDequantized(emit, bias, 32);
+  if (integers && !integers->how.zero && isSameScale(integers->how.scale, scale)) {
+    sums = emit.binary(BK::Add, sums, emit.broadcastTo(integers->data, shape));
+    bias = {};
+  }
+  FailureOr<Value> result = scaled(node, sums, scale);
+  if (failed(result) || !bias)
+    return result;
+  return emit.binary(BK::Add, *result, emit.broadcastTo(bias, shape));
+}
+
+/// The bytes behind the operands of a product, of which the left one has one scale and the
+/// right one that, or one per index of `axis`.
+static std::optional<std::pair<Dequantized, Dequantized>>
+findOperands(Emitter &emit, Value lhs, Value rhs, int64_t axis) {
+  std::optional<Dequantized> left = findDequantized(emit, lhs, 8);
+  std::optional<Dequantized> right = left ? findDequantized(emit, rhs, 8) : std::nullopt;
+  if (!right || !scalarParameter(emit, left->how.scale) ||
+      (!scalarParameter(emit, right->how.scale) && right->how.grain.axis != axis))
+    return std::nullopt;
+  return std::make_pair(*left, *right);
+}
+
+FailureOr<Value> lumen::emitQuantizedMatMul(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
+                                            bool isRhsTransposed, Value bias) {
+  Emitter &emit = node.emit;
+  auto plain = [&](Value operand, bool isTransposed) {
+    int64_t rank = Emitter::typeOf(operand).getRank();
+    if (!isTransposed || rank < 2)
+      return operand;
+    SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    return emit.transpose(operand, perm);
+  };
+  int64_t rank = Emitter::typeOf(rhs).getRank();
+  auto operands =
+      findOperands(emit, lhs, rhs, rank - (isRhsTransposed && rank > 1 ? 2 : 1));
+  if (!operands)
+    return Value();
+  auto &[left, right] = *operands;
+  FailureOr<Value> sums = emitProduct(node, plain(left.data, isLhsTransposed), left.how.zero,
+                                      plain(right.data, isRhsTransposed), right.how.zero);
+  FailureOr<Value> scale =
+      failed(sums) ? sums : productScale(node, left.how.scale, right.how.scale);
+  return failed(scale) ? scale : finished(node, *sums, *scale, bias);
+}
+
+FailureOr<Value> lumen::emitQuantizedConvolution(Node &node, Value x, Value weight, Value bias) {
+  auto operands = findOperands(node.emit, x, weight, 0);
+  if (!operands)
+    return Value();
+  auto &[input, filter] = *operands;
+  FailureOr<Value> sums =
+      emitSums(node, input.data, input.how.zero, filter.data, filter.how.zero);
+  FailureOr<Value> scale =
+      failed(sums) ? sums : productScale(node, input.how.scale, filter.how.scale);
+  return failed(scale) ? scale : finished(node, *sums, *scale, bias);
 }
 
 //===----------------------------------------------------------------------===//
 // Operators
 //===----------------------------------------------------------------------===//
+
+static LogicalResult yieldValue(Node &node, FailureOr<Value> value) {
+  return failed(value) ? failure() : node.yield(*value);
+}
 
 static FailureOr<Value> emitProduct(Node &node, const Operand &lhs, const Operand &rhs) {
   if (failed(expectBytes(node, lhs)) || failed(expectBytes(node, rhs)))
@@ -213,7 +303,7 @@ static LogicalResult matMulInteger(Node &node) {
 }
 
 static LogicalResult convInteger(Node &node) {
-  FailureOr<Value> result = emitQuantizedConvolution(node, {0, -1, 2}, {1, -1, 3});
+  FailureOr<Value> result = emitSums(node, {0, -1, 2}, {1, -1, 3});
   if (failed(result))
     return failure();
   return node.yield(
@@ -229,7 +319,7 @@ static LogicalResult qLinearMatMul(Node &node) {
 }
 
 static LogicalResult qLinearConv(Node &node) {
-  FailureOr<Value> sums = emitQuantizedConvolution(node, {0, 1, 2}, {3, 4, 5});
+  FailureOr<Value> sums = emitSums(node, {0, 1, 2}, {3, 4, 5});
   if (failed(sums))
     return failure();
   // Channels are last: what there is one of per channel broadcasts.

@@ -70,3 +70,33 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// A product of dequantised numbers is one of their integers, also behind a transpose; the bias
+// has the scale of the sums and joins them; the scale of the result is divided into theirs.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<8x2xui8> {onnx.name = "x"}) -> (tensor<*xui8> {onnx.name = "y"}) {
+    %w = onnx.constant dense<3> : tensor<4x8xi8>
+    %b = onnx.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %half = onnx.constant dense<0.5> : tensor<f32>
+    %quarter = onnx.constant dense<0.25> : tensor<f32>
+    %zero = onnx.constant dense<9> : tensor<ui8>
+    %0 = onnx.node "DequantizeLinear"(%x, %half) {} : (tensor<8x2xui8>, tensor<f32>) -> tensor<*xf32>
+    %1 = onnx.node "Transpose"(%0) {perm = array<i64: 1, 0>} : (tensor<*xf32>) -> tensor<*xf32>
+    %2 = onnx.node "DequantizeLinear"(%w, %half) {} : (tensor<4x8xi8>, tensor<f32>) -> tensor<*xf32>
+    %3 = onnx.node "DequantizeLinear"(%b, %quarter) {} : (tensor<4xi32>, tensor<f32>) -> tensor<*xf32>
+    // CHECK: %[[P:.*]] = lumen.contract %{{.*}}, %{{.*}} : tensor<2x8xui8>, tensor<8x4xi8> -> tensor<2x4xi32>
+    // CHECK: %[[S:.*]] = lumen.binary <add> %[[P]], %{{.*}} : tensor<2x4xi32>
+    // CHECK: %[[R:.*]] = lumen.convert %[[S]] : tensor<2x4xi32> -> tensor<2x4xf32>
+    %4 = onnx.node "Gemm"(%1, %2, %3) {transB = 1 : i64} : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    %5 = onnx.node "Relu"(%4) {} : (tensor<*xf32>) -> tensor<*xf32>
+    // CHECK: %[[F:.*]] = lumen.constant dense<5.000000e-01> : tensor<2x4xf32>
+    // CHECK: %[[M:.*]] = lumen.binary <mul> %[[R]], %[[F]]
+    // CHECK: %[[A:.*]] = lumen.unary <relu> %[[M]]
+    // CHECK: lumen.unary <roundeven> %[[A]]
+    %6 = onnx.node "QuantizeLinear"(%5, %half, %zero) {} : (tensor<*xf32>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
+    onnx.return %6 : tensor<*xui8>
+  }
+}

@@ -49,3 +49,18 @@ func.func @open(%x: tensor<?x?xf32, #lumen.dims<["n", "m"]>>) -> tensor<?x?xf32,
   %1 = lumen.reshape %0 : tensor<4xf32> -> tensor<?x?xf32, #lumen.dims<["n", "m"]>>
   return %1 : tensor<?x?xf32, #lumen.dims<["n", "m"]>>
 }
+
+// -----
+
+// The sums of a constant of integers are a constant, whatever its size; floats are left.
+// CHECK-LABEL: @sums
+// CHECK: lumen.constant dense<10000> : tensor<2xi32>
+// CHECK: lumen.reduce <sum>
+// CHECK-NOT: lumen.reduce
+func.func @sums() -> (tensor<2xi32>, tensor<2xf32>) {
+  %0 = lumen.constant dense<2> : tensor<5000x2xi32>
+  %1 = lumen.constant dense<2.0> : tensor<5000x2xf32>
+  %2 = lumen.reduce <sum> %0 [0] : tensor<5000x2xi32> -> tensor<2xi32>
+  %3 = lumen.reduce <sum> %1 [0] : tensor<5000x2xf32> -> tensor<2xf32>
+  return %2, %3 : tensor<2xi32>, tensor<2xf32>
+}

@@ -80,11 +80,15 @@ void Attention::hideOutside(Value first, std::optional<int64_t> left,
   Sizes over = sizesOver(first, shape[2]);
   Value key = indexAlong(emit, over, 3);
   Value place = emit.binary(BK::Add, indexAlong(emit, over, 2), perBatch(emit, first, over));
-  auto shifted = [&](int64_t by) { return by ? emit.binary(BK::Add, place, double(by)) : place; };
+  // A window may be wider than any place: there is no sum that it could overflow.
+  Value distance = emit.binary(BK::Sub, key, place);
+  auto bounded = [](int64_t window) {
+    return std::min<double>(window, std::numeric_limits<int32_t>::max());
+  };
   if (right)
-    hideUnless(emit.compare(CK::Le, key, shifted(*right)));
+    hideUnless(emit.compare(CK::Le, distance, bounded(*right)));
   if (left)
-    hideUnless(emit.compare(CK::Ge, key, shifted(-*left)));
+    hideUnless(emit.compare(CK::Ge, distance, -bounded(*left)));
 }
 
 Value Attention::isWithin(Value begin, Value end) {

@@ -151,10 +151,11 @@ static Term multiply(Emitter &emit, const Term &lhs, const Term &rhs,
   Value right = matrix(rhs, join({batch, summed, columns}), k, n);
   Sizes shape(outer);
   shape.append({m, n});
-  Value result = emit.create<ContractOp>(tensorTypeOf(shape, element), left, right,
-                                         /*transpose_lhs=*/false, /*transpose_rhs=*/false,
-                                         /*packed=*/false);
-  return {emit.reshape(result, sizesFor(labels)), labels};
+  // Sums of narrow integers are wide; they wrap as the narrow ones would.
+  Value result = emit.create<ContractOp>(
+      tensorTypeOf(shape, productElementType(element, element)), left, right,
+      /*transpose_lhs=*/false, /*transpose_rhs=*/false, /*packed=*/false);
+  return {emit.reshape(emit.convert(result, element), sizesFor(labels)), labels};
 }
 
 static LogicalResult einsum(Node &node) {

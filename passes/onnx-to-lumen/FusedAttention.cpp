@@ -18,9 +18,10 @@ using CK = CompareKind;
 //===----------------------------------------------------------------------===//
 
 static FailureOr<int64_t> readHeadCount(Node &node, StringRef name) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   int64_t heads = node.integer(name, 0);
-  if (heads < 1)
-    return node.error() << "attribute '" << name << "' is " << heads << ", expected at least 1";
+  if (heads < 1 || heads > kMost)
+    return node.error() << "attribute '" << name << "' is " << heads << ", expected 1 to " << kMost;
   return heads;
 }
 
@@ -230,11 +231,11 @@ static FailureOr<SmallVector<Value>> readQueryKeyValue(Node &node, int64_t heads
       SymExpr width = node.inputShape(index)[2];
       if (failed(node.expectSameElementType(0, 3)) || failed(expectRank(node, 3, "bias", 1)))
         return failure();
-      emit.check(CheckKind::LessEqual, offset + width, node.inputShape(3)[0],
-                 "the elements of the bias");
       if ((offset + width - node.inputShape(3)[0]).isPositive())
         return node.error() << "bias has " << node.inputShape(3)[0].str()
                             << " elements, expected at least " << (offset + width).str();
+      emit.check(CheckKind::LessEqual, offset + width, node.inputShape(3)[0],
+                 "the elements of the bias");
       Value part = emit.sliceAxis(bias, 0, offset, width);
       x = emit.binary(BK::Add, x, emit.broadcastAlong(part, node.inputShape(index), 2));
       offset += width;

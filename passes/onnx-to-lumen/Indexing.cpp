@@ -340,7 +340,7 @@ static const OperatorRow rows[] = {
     {"Scatter", 3, 3, scatterElements, "not of strings", 9, 10},
     {"ScatterElements", 3, 3, scatterElements, "not of strings"},
     {"ScatterND", 3, 3, scatterND, "not of strings"},
-    {"TensorScatter", 2, 3, tensorScatter, "", 24},
+    {"TensorScatter", 2, 3, tensorScatter, "not of strings", 24},
     {"TopK", 1, 2, topK},
 };
 

@@ -267,6 +267,9 @@ static LogicalResult embedLayerNormalization(Node &node) {
     if (Value indices = node.input(rows)) {
       found = emit.gather(node.input(table), indices, 0);
     } else {
+      if ((ids[1] - size[0]).isPositive())
+        return node.error() << "input " << table << " has " << size[0].str()
+                            << " rows, expected at least " << ids[1].str();
       emit.check(CheckKind::LessEqual, ids[1], size[0], "the number of positions");
       found = emit.sliceAxis(node.input(table), 0, 0, ids[1]);
     }

@@ -25,17 +25,20 @@ static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what
   Emitter &emit = node.emit;
   Sizes given = Emitter::shapeOf(parameter), blocks(shape);
   SymExpr size = shape[grain.axis];
-  blocks[grain.axis] = SymExpr::ceilDiv(size, grain.block);
+  // Only a part of a block that is longer than its dimension is ever there.
+  int64_t block =
+      std::min(grain.block, std::max<int64_t>(size.asConstant().value_or(grain.block), 1));
+  blocks[grain.axis] = SymExpr::ceilDiv(size, block);
   if (!node.ensureEqual(given, blocks, "blocks of a scale"))
     return node.error() << what << " has shape " << shapeText(given) << ", expected "
                         << shapeText(blocks) << " for blocks of " << grain.block;
   parameter = emit.cast(parameter, blocks);
   Sizes apart(blocks), together(blocks);
-  apart.insert(apart.begin() + grain.axis + 1, SymExpr(grain.block));
+  apart.insert(apart.begin() + grain.axis + 1, SymExpr(block));
   SmallVector<int64_t> dims;
   for (int64_t i = 0; i < int64_t(shape.size()); ++i)
     dims.push_back(i + (i > grain.axis));
-  together[grain.axis] = blocks[grain.axis] * grain.block;
+  together[grain.axis] = blocks[grain.axis] * block;
   Value repeated = emit.reshape(emit.broadcast(parameter, apart, dims), together);
   return emit.sliceAxis(repeated, grain.axis, 0, size);
 }

@@ -58,6 +58,9 @@ static LogicalResult through(Node &node, StringRef name, int64_t opset = Operato
   // Images may be channels-last already.
   bool isLast = node.has("channels_last") && node.integer("channels_last", 0) != 0;
   int64_t rank = node.inputRank(0);
+  if (isLast && rank < 3)
+    return node.error() << "input has shape " << shapeText(node.inputShape(0))
+                        << ", expected at least three dimensions";
   if (isLast)
     x = node.emit.transpose(*x, channelsFirstPerm(rank));
   FailureOr<SmallVector<Value>> results = node.convertAs(name, *x, opset);

@@ -53,7 +53,7 @@ static FailureOr<Value> centred(Node &node, Value data, Value zero, int64_t axis
   return emit.binary(BK::Sub, widened(emit, data, 16), *spread);
 }
 
-/// Per-row parameters as a column, which broadcasts against a product.
+/// Per-row parameters as a column, which broadcasts against a product of matrices.
 static Value asColumn(Emitter &emit, Value parameter) {
   Sizes shape = Emitter::shapeOf(parameter);
   if (shape.size() != 1)
@@ -66,7 +66,7 @@ static Value asColumn(Emitter &emit, Value parameter) {
 static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value rhs,
                                     Value rhsZero) {
   Emitter &emit = node.emit;
-  int64_t rhsRank = Emitter::typeOf(rhs).getRank();
+  int64_t lhsRank = Emitter::typeOf(lhs).getRank(), rhsRank = Emitter::typeOf(rhs).getRank();
   FailureOr<Value> right = centred(node, rhs, rhsZero, std::max<int64_t>(rhsRank - 1, 0));
   if (failed(right))
     return failure();
@@ -76,12 +76,17 @@ static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value 
   Sizes shape = Emitter::shapeOf(*product);
   Value zero = widened(emit, lhsZero, 32);
   Value scalar = scalarParameter(emit, zero);
-  zero = scalar ? scalar : asColumn(emit, zero);
-  if (!node.ensureBroadcastTo(Emitter::shapeOf(zero), shape))
+  if (scalar)
+    zero = scalar;
+  else if (rhsRank > 1)
+    zero = asColumn(emit, zero);
+  // A vector is one row.
+  if ((!scalar && lhsRank == 1) || !node.ensureBroadcastTo(Emitter::shapeOf(zero), shape))
     return node.error() << "zero point has shape " << shapeText(Emitter::shapeOf(lhsZero))
                         << ", expected a scalar or one entry per row";
-  Value sums = emit.reduce(ReduceKind::Sum, widened(emit, *right, 32),
-                           {std::max<int64_t>(rhsRank - 2, 0)}, /*keepDims=*/rhsRank > 2);
+  Value sums =
+      emit.reduce(ReduceKind::Sum, widened(emit, *right, 32), {std::max<int64_t>(rhsRank - 2, 0)},
+                  /*keepDims=*/rhsRank > 2 && lhsRank > 1);
   if (scalar)
     sums = emit.binary(BK::Mul, sums, emit.splat(scalar, Emitter::shapeOf(sums)));
   sums = emit.broadcastTo(sums, shape);

@@ -263,7 +263,8 @@ struct Deformable {
   int64_t groups, offsetGroups, taps, spatial;
   Sizes input, places;         ///< [N, C, spatial...], and places of the window
   SmallVector<int64_t> weight; ///< [O, C / groups, taps...]
-  SmallVector<int64_t> strides, dilations, pads;
+  SmallVector<int64_t> strides, dilations;
+  Sizes pads; ///< in front of each dimension
 };
 
 } // namespace
@@ -305,7 +306,7 @@ static FailureOr<Deformable> readDeformable(Node &node) {
     conv.places.push_back(axis.output);
     conv.strides.push_back(axis.stride);
     conv.dilations.push_back(axis.dilation);
-    conv.pads.push_back(*axis.padLow.asConstant());
+    conv.pads.push_back(axis.padLow);
   }
   auto expectPerTap = [&](unsigned index, StringRef name, int64_t each) -> LogicalResult {
     Sizes expected{conv.input[0], SymExpr(conv.offsetGroups * conv.taps * each)};
@@ -363,7 +364,7 @@ static Value deformedTaps(Node &node, const Deformable &conv) {
     Value tap = emit.iota(emit.typed({SymExpr(conv.taps)}, emit.builder.getI64Type()), 0);
     tap = emit.binary(BK::Rem, emit.binary(BK::Div, tap, double(inner)), double(window));
     tap = emit.binary(BK::Mul, tap, double(conv.dilations[d]));
-    tap = emit.convert(emit.binary(BK::Sub, tap, double(conv.pads[d])), type);
+    tap = emit.convert(emit.binary(BK::Sub, tap, conv.pads[d]), type);
     Value place =
         emit.binary(BK::Mul, emit.iota(emit.typed(shape, type), d + 1), double(conv.strides[d]));
     place = emit.binary(BK::Add, place, emit.broadcastAlong(tap, shape, rank - 1));
@@ -533,7 +534,10 @@ static LogicalResult roiAlign(Node &node) {
     return node.error() << "inputs have shapes " << shapeText(image) << ", " << shapeText(regions)
                         << " and " << shapeText(sizesOf(node.input(2)))
                         << ", expected four dimensions, rows of 4, and one image per row";
-  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+  int64_t least = std::max<int64_t>(ratio, 1);
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||
+      failed(
+          node.checkSize({regions[0], SymExpr(height) * least, SymExpr(width) * least, image[1]})))
     return failure();
   RegionSampler sampler{emit,
                         emit.transpose(node.input(0), channelsLastPerm(4)),

@@ -354,6 +354,15 @@ static FailureOr<SymExpr> readLength(Node &node, unsigned index, StringRef what)
   return length;
 }
 
+/// The tables of a known length, which grow with it, are a part of the artifact.
+static LogicalResult checkLength(Node &node, const SymExpr &length) {
+  constexpr int64_t kMost = int64_t(1) << 24;
+  if ((length - kMost).isPositive())
+    return node.error() << "transform has length " << length.str() << "; at most " << kMost
+                        << " is supported";
+  return node.checkSize(length);
+}
+
 static LogicalResult dft(Node &node) {
   FailureOr<int64_t> parts = readParts(node);
   FailureOr<bool> isInverse = readFlag(node, "inverse", 0),
@@ -386,7 +395,7 @@ static LogicalResult dft(Node &node) {
       return failure();
     length = *operand;
   }
-  if (failed(node.checkSize(length)))
+  if (failed(checkLength(node, length)))
     return failure();
 
   Emitter &emit = node.emit;
@@ -457,7 +466,8 @@ static LogicalResult stft(Node &node) {
   emit.check(CheckKind::LessEqual, length, shape[1], "the length of a frame");
   SymExpr frames = SymExpr::floorDiv(shape[1] - length, *step) + 1;
   SymExpr wanted = *isOneSided ? SymExpr::floorDiv(length, 2) + 1 : length;
-  if (failed(node.checkSize({shape[0], frames, length, SymExpr(2)})))
+  if (failed(checkLength(node, length)) ||
+      failed(node.checkSize({shape[0], frames, length, SymExpr(2)})))
     return failure();
   Type type = node.inputType(0).getElementType(), compute = computeType(emit, type);
   Type i64 = emit.builder.getI64Type();
@@ -476,9 +486,12 @@ static LogicalResult stft(Node &node) {
 }
 
 static const OperatorRow rows[] = {
-    {"BlackmanWindow", 1, 1, blackmanWindow, "", 17},   {"DFT", 1, 3, dft, "constant axis", 17},
-    {"HammingWindow", 1, 1, hammingWindow, "", 17},     {"HannWindow", 1, 1, hannWindow, "", 17},
-    {"MelWeightMatrix", 5, 5, melWeightMatrix, "", 17}, {"STFT", 2, 4, stft, "", 17},
+    {"BlackmanWindow", 1, 1, blackmanWindow, "", 17},
+    {"DFT", 1, 3, dft, "constant axis, lengths up to 2^24", 17},
+    {"HammingWindow", 1, 1, hammingWindow, "", 17},
+    {"HannWindow", 1, 1, hannWindow, "", 17},
+    {"MelWeightMatrix", 5, 5, melWeightMatrix, "", 17},
+    {"STFT", 2, 4, stft, "lengths up to 2^24", 17},
 };
 
 ArrayRef<OperatorRow> lumen::signalRows() { return rows; }

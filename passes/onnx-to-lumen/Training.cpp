@@ -33,7 +33,8 @@ static FailureOr<Value> likelihoodLoss(Node &node, Value scores) {
   Value labels = emit.convert(emit.cast(node.input(1), expected), emit.builder.getI64Type());
   Value ignored;
   if (node.has("ignore_index")) {
-    ignored = emit.compare(CK::Eq, labels, double(node.integer("ignore_index", 0)));
+    Value index = emit.size(node.integer("ignore_index", 0));
+    ignored = emit.compare(CK::Eq, labels, emit.splat(index, expected));
     labels = emit.select(ignored, emit.splatLike(labels, 0), labels);
   }
   SmallVector<int64_t> dims{0, -1};

@@ -47,6 +47,9 @@ for heads, key_heads, split in ((2, 2, True), (4, 2, True), (6, 1, True), (2, 2,
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 bool:5x3", 24)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 2x5x3", 24)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 23, softmax_precision=11)
+# Windows that are wider than anything.
+row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 25, left_window_size=2**31 - 1,
+    right_window_size=2**31 - 1)
 
 # ---- Rotary positions ----------------------------------------------------------
 

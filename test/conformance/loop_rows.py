@@ -178,4 +178,5 @@ for equation, operands in (
                                                                   "2x3x4x5 3x6x5"),
         ("...i->...", "2x3x4"), ("ij, ij -> ij", "3x4 1x4")):
     row("Einsum", operands, equation=equation)
-row("Einsum", "i32:3x4 i32:4x5", equation="ij,jk->ik")
+for dtype in ("i8", "u8", "i32"):
+    row("Einsum", f"{dtype}:3x4 {dtype}:4x5", equation="ij,jk->ik")

@@ -62,7 +62,8 @@ row("DynamicQuantizeLinear", "f32:[0,0,0]", outputs=3)
 # ---- Products --------------------------------------------------------------
 
 MATRICES = [("5x37", "37x19"), ("1x64", "64x64"), ("7x3", "3x130"), ("2x3x9x21", "21x70"),
-            ("2x3x4x5", "2x3x5x6"), ("33x130", "130x65"), ("3x1x4x8", "2x8x6")]
+            ("2x3x4x5", "2x3x5x6"), ("33x130", "130x65"), ("3x1x4x8", "2x8x6"),
+            ("37", "37x19"), ("9", "2x9x5"), ("2x3x9", "9")]
 for (a, b), (left, right) in itertools.product(itertools.product(BYTES, BYTES), MATRICES):
     lhs, rhs = data(a, left), data(b, right)
     row("MatMulInteger", f"{lhs} ={rhs}", 10)

@@ -133,7 +133,7 @@ module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} 
     %4 = onnx.node "RotaryEmbedding"(%q, %c, %c, %i) {rotary_embedding_dim = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<9x3xf32>, tensor<9x3xf32>, tensor<1x2xi64>) -> tensor<*xf32>
     // expected-error @below {{attribute 'activation' is 'Wild', expected one of Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Tanh}}
     %5 = onnx.node "FusedGemm"(%m, %m) domain("com.microsoft") {transB = 1 : i64, activation = "Wild"} : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<*xf32>
-    // expected-error @below {{attribute 'num_heads' is 0, expected at least 1}}
+    // expected-error @below {{attribute 'num_heads' is 0, expected 1 to 2147483647}}
     %6 = onnx.node "MultiHeadAttention"(%f, %f, %f) domain("com.microsoft") {} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>) -> tensor<*xf32>
     // expected-error @below {{key_padding_mask has shape 1x2x3, expected 1x2x2}}
     %7 = onnx.node "MultiHeadAttention"(%f, %f, %f, %none, %p) domain("com.microsoft") {num_heads = 4 : i64} : (tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x2x32xf32>, none, tensor<1x2x3xi32>) -> tensor<*xf32>

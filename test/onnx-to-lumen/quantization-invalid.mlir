@@ -23,6 +23,10 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64, com.microsoft = 1 : i64}} 
     %8 = onnx.node "QLinearMatMul"(%a, %s, %z, %c, %s, %q, %t, %z) {} : (tensor<3x8xui8>, tensor<f32>, tensor<ui8>, tensor<8x4xi8>, tensor<f32>, tensor<i8>, tensor<5xf32>, tensor<ui8>) -> tensor<*xui8>
     // expected-error @below {{has 4 inputs, expected 2 and 3 for each tensor}}
     %9 = onnx.node "QLinearConcat"(%s, %z, %a, %s) domain("com.microsoft") {axis = 0 : i64} : (tensor<f32>, tensor<ui8>, tensor<3x8xui8>, tensor<f32>) -> tensor<*xui8>
+    // expected-error @below {{input has shape 3x8, expected at least three dimensions}}
+    %10 = onnx.node "QLinearGlobalAveragePool"(%a, %s, %z, %s, %z) domain("com.microsoft") {channels_last = 1 : i64} : (tensor<3x8xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
+    // expected-error @below {{input has shape scalar, expected at least three dimensions}}
+    %11 = onnx.node "QLinearGlobalAveragePool"(%z, %s, %z, %s, %z) domain("com.microsoft") {channels_last = 1 : i64} : (tensor<ui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
     onnx.return %x : tensor<3x8xf32>
   }
 }

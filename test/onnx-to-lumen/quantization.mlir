@@ -19,6 +19,19 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 
 // -----
 
+// Where the right operand is a vector, the rows that the left zero points belong to are last.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%a: tensor<3x2x8xui8> {onnx.name = "a"}, %b: tensor<8xui8> {onnx.name = "b"}, %az: tensor<2xui8> {onnx.name = "az"}) -> (tensor<*xi32> {onnx.name = "y"}) {
+    // CHECK: %[[Z:.*]] = lumen.convert %arg2 : tensor<2xui8> -> tensor<2xi32>
+    // CHECK: lumen.broadcast %[[Z]] [1] : tensor<2xi32> -> tensor<3x2xi32>
+    %0 = onnx.node "MatMulInteger"(%a, %b, %az) {} : (tensor<3x2x8xui8>, tensor<8xui8>, tensor<2xui8>) -> tensor<*xi32>
+    onnx.return %0 : tensor<*xi32>
+  }
+}
+
+// -----
+
 // One factor stands for the three scales, so that the sums are rounded once.
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
   // CHECK-LABEL: func.func @main

@@ -51,6 +51,9 @@ module attributes {onnx.opsets = {ai.onnx = 28 : i64}} {
     %7 = onnx.node "TensorScatter"(%s, %s) {axis = 0 : i64} : (tensor<2x9x3xf32>, tensor<2x9x3xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'activation' is 'relu', expected none, silu or swish}}
     %8 = onnx.node "CausalConvWithState"(%s, %s) {activation = "relu"} : (tensor<2x9x3xf32>, tensor<2x9x3xf32>) -> tensor<*xf32>
+    %rois = onnx.constant dense<0.5> : tensor<3x4xf32>
+    // expected-error @below {{result of shape 3x2199023255552x2199023255552x4 is too large}}
+    %9 = onnx.node "RoiAlign"(%x, %rois, %three) {output_height = 1099511627776 : i64, output_width = 1099511627776 : i64, sampling_ratio = 2 : i64} : (tensor<1x4x9x9xf32>, tensor<3x4xf32>, tensor<3xi64>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
   }
 }

@@ -74,6 +74,9 @@ module attributes {onnx.opsets = {ai.onnx = 20 : i64}} {
     %4 = onnx.node "DFT"(%r) {} : (tensor<3x8xf32>) -> tensor<*xf32>
     // expected-error @below {{frames of 9 do not fit into a signal of 8}}
     %5 = onnx.node "STFT"(%x, %two, %n, %long) {onesided = 0 : i64} : (tensor<3x8x2xf32>, tensor<i64>, none, tensor<i64>) -> tensor<*xf32>
+    %huge = onnx.constant dense<1099511627776> : tensor<i64>
+    // expected-error @below {{transform has length 1099511627776; at most 16777216 is supported}}
+    %6 = onnx.node "DFT"(%x, %huge) {} : (tensor<3x8x2xf32>, tensor<i64>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
   }
 }

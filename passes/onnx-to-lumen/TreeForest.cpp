@@ -24,8 +24,9 @@ using TreeNode = TreeForest::TreeNode;
 
 LogicalResult TreeForest::verify(Node &node,
                                  llvm::function_ref<std::string(int64_t)> nameOf) const {
-  if (targets < 1)
-    return node.error() << "has " << targets << " targets, expected at least 1";
+  constexpr int64_t kMostTargets = std::numeric_limits<int32_t>::max();
+  if (targets < 1 || targets > kMostTargets)
+    return node.error() << "has " << targets << " targets, expected 1 to " << kMostTargets;
   if (roots.empty())
     return node.error() << "has no trees";
   if (weights.empty())

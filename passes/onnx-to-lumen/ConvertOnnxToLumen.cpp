@@ -2,6 +2,7 @@
 
 #include "passes/onnx-to-lumen/OnnxToLumen.h"
 #include "passes/onnx-to-lumen/Passes.h"
+#include "passes/onnx-to-lumen/Schema.h"
 #include "passes/onnx-to-lumen/Values.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,39 +25,46 @@ namespace lumen {
 // The table
 //===----------------------------------------------------------------------===//
 
-static SmallVector<ArrayRef<OperatorRow>> allRows() {
+namespace {
+struct RowFamily {
+  StringLiteral lowering; ///< how its operators are computed, for the documentation
+  ArrayRef<OperatorRow> rows;
+};
+} // namespace
+
+static SmallVector<RowFamily> families() {
   return {
-      attentionRows(),
-      branchRows(),
-      contractionRows(),
-      convolutionRows(),
-      einsumRows(),
-      elementwiseRows(),
-      featureRows(),
-      fusedAttentionRows(),
-      indexingRows(),
-      labelRows(),
-      linearModelRows(),
-      loopRows(),
-      movementRows(),
-      normalizationRows(),
-      poolingRows(),
-      randomRows(),
-      recurrenceRows(),
-      quantizationRows(),
-      quantizedOperatorRows(),
-      quantizedProductRows(),
-      reductionRows(),
-      resizeRows(),
-      rotaryRows(),
-      samplingRows(),
-      selectionRows(),
-      shapingRows(),
-      signalRows(),
-      stringRows(),
-      trainingRows(),
-      treeRows(),
-      valueRows(),
+      {"decomposed", attentionRows()},
+      {"control flow", branchRows()},
+      {"contraction", contractionRows()},
+      {"convolution", convolutionRows()},
+      {"contraction", einsumRows()},
+      {"elementwise", elementwiseRows()},
+      {"decomposed", featureRows()},
+      {"decomposed", fusedAttentionRows()},
+      {"loops", indexingRows()},
+      {"runtime", labelRows()},
+      {"contraction", linearModelRows()},
+      {"control flow", loopRows()},
+      {"movement", movementRows()},
+      {"norm", normalizationRows()},
+      {"window", poolingRows()},
+      {"elementwise", randomRows()},
+      {"loops", recurrenceRows()},
+      {"elementwise", quantizationRows()},
+      {"decomposed", quantizedOperatorRows()},
+      {"contraction", quantizedProductRows()},
+      {"reduction", reductionRows()},
+      {"lookups", resizeRows()},
+      {"decomposed", rotaryRows()},
+      {"lookups", samplingRows()},
+      {"loops", selectionRows()},
+      {"movement", shapingRows()},
+      {"decomposed", signalRows()},
+      {"runtime", stringRows()},
+      {"decomposed", trainingRows()},
+      {"loops", treeRows()},
+      {"runtime", valueRows()},
   };
 }
 
@@ -67,8 +75,8 @@ const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t
   using Table = llvm::StringMap<SmallVector<const OperatorRow *, 1>>;
   static const Table table = [] {
     Table result;
-    for (ArrayRef<OperatorRow> rows : allRows())
-      for (const OperatorRow &row : rows)
+    for (const RowFamily &family : families())
+      for (const OperatorRow &row : family.rows)
         result[keyOf(row.domain, row.name)].push_back(&row);
     return result;
   }();
@@ -89,16 +97,19 @@ const OperatorRow *lumen::findOperator(StringRef domain, StringRef name, int64_t
 std::vector<SupportedOperator> lumen::getSupportedOperators() {
   std::vector<SupportedOperator> result;
   // An operator on numbers and strings has two rows, but is one.
-  auto isListed = [&](const OperatorRow &row) {
+  auto isListed = [&](const OperatorRow &row, int64_t since) {
     return llvm::any_of(result, [&](const SupportedOperator &other) {
       return row.operands == OperatorRow::Values && other.domain == row.domain &&
-             other.name == row.name && other.since == row.since;
+             other.name == row.name && other.since == since;
     });
   };
-  for (ArrayRef<OperatorRow> rows : allRows())
-    for (const OperatorRow &row : rows)
-      if (!isListed(row))
-        result.push_back({row.domain, row.name, row.since, row.until, row.note});
+  for (const RowFamily &family : families())
+    for (const OperatorRow &row : family.rows) {
+      int64_t since = std::max(row.since, firstVersionOf(row.domain, row.name, row.since));
+      if (!isListed(row, since))
+        result.push_back({row.domain, row.name, since, row.until, family.lowering,
+                          elementTypesOf(row.domain, row.name, row.until), row.note});
+    }
   llvm::sort(result, [](const SupportedOperator &a, const SupportedOperator &b) {
     return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
   });
@@ -381,10 +392,14 @@ void GraphConverter::convertNode(onnx::NodeOp op) {
     inputs.push_back(input ? knownElement(values.lookup(input)) : Value());
     isKnown &= !input || inputs.back();
   }
+  // What follows from an error is not another one.
+  if (isKnown && failed(checkSchema(op, opset, inputs))) {
+    hasErrors = true;
+    isKnown = false;
+  }
   while (!inputs.empty() && !inputs.back() && !op.getInput(inputs.size() - 1))
     inputs.pop_back();
 
-  // What follows from an error is not another one.
   FailureOr<SmallVector<Value>> results = failure();
   if (isKnown) {
     Emitter emit(builder, op.getLoc(), facts);

@@ -34,11 +34,21 @@ static LogicalResult erf(Node &node) {
   return node.yield(node.emit.unaryOfReals(UK::Erf, node.input(0)));
 }
 
-/// Activations: a formula of the input, which is a float.
-template <Value (*formula)(Node &, Emitter &, Value)> static LogicalResult activation(Node &node) {
+/// A formula of the input, which is a float. Narrow ones are computed with in f32: rounding
+/// each step of a formula leaves nothing of its small values.
+static LogicalResult yieldFormula(Node &node, llvm::function_ref<Value(Value)> formula) {
   if (failed(node.expectReal()))
     return failure();
-  return node.yield(formula(node, node.emit, node.input(0)));
+  Type element = node.inputType(0).getElementType();
+  Type computed =
+      element.getIntOrFloatBitWidth() < 32 ? Type(node.emit.builder.getF32Type()) : element;
+  Value result = formula(node.emit.convert(node.input(0), computed));
+  return node.yield(node.emit.convert(result, element));
+}
+
+/// Activations.
+template <Value (*formula)(Node &, Emitter &, Value)> static LogicalResult activation(Node &node) {
+  return yieldFormula(node, [&](Value x) { return formula(node, node.emit, x); });
 }
 
 /// Picks by the sign of `x`; NaN goes with the second.
@@ -142,13 +152,11 @@ static LogicalResult swiGlu(Node &node) {
 }
 
 static LogicalResult gelu(Node &node) {
-  if (failed(node.expectReal()))
-    return failure();
   StringRef approximate = node.string("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return node.error() << "attribute 'approximate' is '" << approximate
                         << "', expected none or tanh";
-  return node.yield(geluOf(node.emit, node.input(0), approximate == "tanh"));
+  return yieldFormula(node, [&](Value x) { return geluOf(node.emit, x, approximate == "tanh"); });
 }
 
 /// Of the input and a bias along its last dimension, which may be absent.
@@ -495,7 +503,10 @@ FailureOr<Type> lumen::readElementType(Node &node, StringRef name, int64_t absen
 static LogicalResult castTo(Node &node, Type type) {
   // Both decide how 8-bit floats are rounded, which we do not convert to.
   node.ignore("saturate");
-  node.ignore("round_mode");
+  StringRef rounding = node.string("round_mode", "up");
+  if (!llvm::is_contained({"up", "down", "nearest"}, rounding))
+    return node.error() << "attribute 'round_mode' is '" << rounding
+                        << "', expected up, down or nearest";
   Value x = node.input(0);
   if (!isa<RankedTensorType>(x.getType()))
     return node.error() << "input is of type " << x.getType() << ", expected a tensor";

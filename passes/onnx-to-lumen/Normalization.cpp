@@ -161,8 +161,8 @@ static std::pair<Value, Value> statistics(Emitter &emit, NormKind kind, Value x,
 }
 
 namespace {
-/// A norm and, where the model wants to see them, its statistics in the type that they
-/// are computed in.
+/// A norm and, where the model wants to see them, its statistics, which are f32 as
+/// stash_type says.
 struct Normalized {
   Value result, mean, inverse;
 };
@@ -191,6 +191,9 @@ static FailureOr<Normalized> normalize(Node &node, NormKind kind, Value x, Type 
   FailureOr<Value> result = withStash(node, x, element, [&](Value wide) {
     if (node.hasOutput(1) || node.hasOutput(2))
       std::tie(norm.mean, norm.inverse) = statistics(emit, kind, wide, axis, epsilon);
+    for (Value *statistic : {&norm.mean, &norm.inverse})
+      if (*statistic)
+        *statistic = emit.convert(*statistic, emit.builder.getF32Type());
     return emit.norm(kind, wide, axis, epsilon);
   });
   if (failed(result))

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace lumen {
@@ -13,9 +14,11 @@ namespace lumen {
 struct SupportedOperator {
   llvm::StringRef domain; ///< "" is the default domain
   llvm::StringRef name;
-  int64_t since;        ///< first version of the operator set
-  int64_t until;        ///< last version
-  llvm::StringRef note; ///< what is not supported; empty if nothing
+  int64_t since;            ///< first version of the operator set
+  int64_t until;            ///< last version
+  llvm::StringRef lowering; ///< how it is computed: "elementwise"
+  std::string types;        ///< element types of its main operand, in words; may be empty
+  llvm::StringRef note;     ///< what is not supported; empty if nothing
 };
 
 /// All of them, by domain and name. Thread-safe.

@@ -502,7 +502,7 @@ static LogicalResult resize(Node &node) {
 static const OperatorRow rows[] = {
     {"Resize", 2, 2, upsample, "", 10, 10},
     {"Resize", 1, 4, resize, "", 11},
-    {"Upsample", 1, 2, upsample},
+    {"Upsample", 1, 2, upsample, "", 7, 9},
 };
 
 ArrayRef<OperatorRow> lumen::resizeRows() { return rows; }

@@ -31,9 +31,12 @@ from harness import Broken, Configurations, call, judge, run_model
 from random_draw import DTYPES, Unsuitable, schemas
 from random_operators import Case, differences_of, merged, messages, supported
 from random_recipes import RECIPES
-from random_refusals import LENIENT
+from random_refusals import LENIENT, UNDEFINED
 
 INTEGERS = [-1000, -2, -1, 0, 1, 2, 7, 1000, 2**31, 2**40, -2**63]
+# What ONNX Runtime says where a case may well be right.
+NOT_IMPLEMENTED = ("NOT_IMPLEMENTED|does not support double|No corresponding Numpy|MLDataType"
+                   "|in node \\(\\)|_inlfunc_")
 REALS = [-1.0, 0.0, 1e30, float("inf"), float("nan")]
 
 
@@ -217,17 +220,23 @@ def judge_case(case, run, oracle, output):
             call(["lumenc", "--check", path])
             found = run_model(model, case.inputs, case.outputs, folder, run)
         except Broken as error:
-            if error.status == 1 and case.node.name in messages(str(error)):
+            # Constants may be larger than the disk.
+            if error.status == 1 and (case.node.name in messages(str(error))
+                                      or "cannot write" in str(error)):
                 return "refused by name", None
-            # The file itself is wrong where a constant has become an input of no name.
             return "failed", f"no named error: {error}"
     expected = oracle.ask(case)
+    if isinstance(expected, str) and re.search(NOT_IMPLEMENTED, expected):
+        return "no reference", None
     if isinstance(expected, str):
         if is_lenient(case, case.change):
             return "accepted", None
         return "failed", f"ONNX Runtime refuses it, and lumenc does not: {expected[-400:]}"
     case.expected, case.is_rounded = expected, False
     words = differences_of(case, found)
+    if any(re.fullmatch(operators, case.schema.name) and re.search(what, case.change)
+           for operators, what in UNDEFINED):
+        return "accepted", None
     return ("failed", words) if words else ("accepted", None)
 
 

@@ -5,6 +5,7 @@ the operator in `lumenc --operators` says the same to users.
 """
 
 REFUSALS = [
+    ("ArgMax|ArgMin", "dimension . is empty", "the extreme of nothing"),
     ("Dropout", "training_mode is not a constant false", "inference only"),
     ("RoiAlign", "attribute 'sampling_ratio' is 0; only numbers of samples that do not depend",
      "a number of samples for each region"),
@@ -25,9 +26,10 @@ ai.onnx.ml::TreeEnsemble ai.onnx.ml::TreeEnsembleClassifier ai.onnx.ml::TreeEnse
 """.split())
 
 # Operators that the reference evaluator is not asked for: it passes over clip, layout and
-# sequence_lens, takes no axis for flat in old versions, sorts always, and interpolates
-# integers with weights that are integers.
-NOT_THE_EVALUATOR = {"GRU", "LSTM", "RNN", "Hardmax", "Unique", "GridSample", "Resize"}
+# sequence_lens, takes no axis for flat in old versions, sorts always, interpolates
+# integers with weights that are integers, and has windows of its own where they are even.
+NOT_THE_EVALUATOR = {"GRU", "LSTM", "RNN", "Hardmax", "Unique", "GridSample", "Resize",
+                     "LRN"}
 
 # Operators that ONNX Runtime is not asked for: whether it finds NaN depends on the shape
 # or the type, or it takes exponentials of integers to be integers.
@@ -36,4 +38,16 @@ NOT_THE_RUNTIME = {"ReduceMax", "ReduceMin", "Sign", "ReduceLogSumExp"}
 # Broken nodes that lumenc accepts and ONNX Runtime does not: operators, what is changed,
 # and the reason.
 LENIENT = [
+    ("LRN", ".*", "images of any number of dimensions"),
+    (".*Pool", "dimension . of input 0 has another size", "images without elements"),
+    ("Cast|CastLike", "attribute 'saturate'", "a flag of 8-bit floats for others"),
+    ("Clip", "attribute", "bounds that cross, or are infinite"),
+    (".*", "input . has another rank", "one number in the place of a list of one"),
+]
+
+# Broken nodes whose answer is not defined: operators, and what is changed.
+UNDEFINED = [
+    ("Dropout", "one more output"),
+    ("Gemm", "attribute '.*' is (inf|nan)"),
+    ("Squeeze", "dimension 0 of input 1 has another size"),
 ]

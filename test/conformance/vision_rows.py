@@ -52,4 +52,3 @@ for activation in ("none", "silu", "swish"):
     row("CausalConvWithState", "2x5x9 5x1x4 5 2x5x3", 27, outputs=2, activation=activation)
 row("CausalConvWithState", "2x5x9 =5x1x4", 27, outputs=2)
 row("CausalConvWithState", "2x5x2 =5x1x4 - 2x5x3", 27, outputs=2)
-row("CausalConvWithState", "f64:1x3x6 f64:3x1x1 f64:3", 27)

@@ -26,7 +26,7 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     %2 = onnx.node "Relu"(%x, %x) {} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'axis' is "last", expected an integer}}
     %3 = onnx.node "Softmax"(%x) {axis = "last"} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
-    // expected-error @below {{pads are missing}}
+    // expected-error @below {{has 1 inputs, expected at least 2}}
     %5 = onnx.node "Pad"(%x) {} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>
     // expected-error @below {{attribute 'strides' has the entry 9223372036854775807, expected 1 to 2147483647}}
     %6 = onnx.node "MaxPool"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 1, 9223372036854775807>} : (tensor<1x3x8x8xf32>) -> tensor<*xf32>

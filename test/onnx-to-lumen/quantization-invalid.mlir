@@ -15,7 +15,7 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64, com.microsoft = 1 : i64}} 
     %4 = onnx.node "DequantizeLinear"(%a, %t) {block_size = 2 : i64} : (tensor<3x8xui8>, tensor<5xf32>) -> tensor<*xf32>
     // expected-error @below {{inputs have element types 'i8' and 'ui8', expected the same}}
     %5 = onnx.node "DequantizeLinear"(%c, %s, %z) {} : (tensor<8x4xi8>, tensor<f32>, tensor<ui8>) -> tensor<*xf32>
-    // expected-error @below {{input 1 has element type 'i16', expected i8 or ui8}}
+    // expected-error @below {{input 1 has element type 'i16', expected ui8 or i8}}
     %6 = onnx.node "MatMulInteger"(%a, %b) {} : (tensor<3x8xui8>, tensor<8x4xi16>) -> tensor<*xi32>
     // expected-error @below {{inputs of shapes 8x4 and 8x4 have inner dimensions 4 and 8, expected equal ones}}
     %7 = onnx.node "MatMulInteger"(%c, %c) {} : (tensor<8x4xi8>, tensor<8x4xi8>) -> tensor<*xi32>

@@ -2,8 +2,9 @@
 
 gen_docs.py [--check]
 
-Two kinds of parts are generated:
+Three kinds of parts are generated:
 - docs/reference: one page per dialect and pass library, from their .td files.
+- passes/onnx-to-lumen/Schemas.inc: the operators of the pinned onnx package.
 - In any page, the fenced block after a line `<!-- run: COMMAND -->` is that
   command and what it prints. It runs in a scratch folder which holds models of
   test/models/models.py, with the built programs in PATH. After `<!-- sample:`
@@ -22,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import onnx_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build/bin"
@@ -88,6 +91,7 @@ def main():
     args = parser.parse_args()
 
     pages = reference_pages()
+    pages[ROOT / "passes/onnx-to-lumen/Schemas.inc"] = onnx_schemas.table()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sys.path.insert(0, str(ROOT / "test/models"))

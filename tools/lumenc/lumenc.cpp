@@ -181,11 +181,14 @@ void printOperators(llvm::raw_ostream &os) {
   for (const lumen::SupportedOperator &op : lumen::getSupportedOperators()) {
     std::string name = op.domain.empty() ? op.name.str() : (op.domain + "::" + op.name).str();
     std::string versions = (llvm::Twine(op.since) + " to " + llvm::Twine(op.until)).str();
-    os << llvm::left_justify(name, 28) << "  ";
-    if (op.note.empty())
-      os << versions << '\n';
+    std::string words = op.types;
+    if (!op.note.empty())
+      words += (words.empty() ? "" : "; ") + op.note.str();
+    os << llvm::left_justify(name, 28) << "  " << llvm::left_justify(versions, 8) << "  ";
+    if (words.empty())
+      os << op.lowering << '\n';
     else
-      os << llvm::left_justify(versions, 8) << "  " << op.note << '\n';
+      os << llvm::left_justify(op.lowering, 12) << "  " << words << '\n';
   }
 }
 

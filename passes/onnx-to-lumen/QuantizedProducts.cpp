@@ -177,18 +177,17 @@ static FailureOr<Value> scaled(Node &node, Value sums, Value scale) {
                      emit.broadcastTo(scale, shape));
 }
 
-/// Adds input `index`, if it is given, which broadcasts.
-static FailureOr<Value> withBias(Node &node, Value value, int index) {
-  Value bias = node.input(index);
+/// Adds a bias, if there is one, which broadcasts.
+static FailureOr<Value> withBias(Node &node, Value value, Value bias) {
   if (!bias)
     return value;
   Emitter &emit = node.emit;
-  Sizes shape = Emitter::shapeOf(value);
-  if (Emitter::typeOf(bias).getElementType() != Emitter::typeOf(value).getElementType())
-    return node.error() << "bias has element type " << Emitter::typeOf(bias).getElementType()
-                        << ", expected " << Emitter::typeOf(value).getElementType();
-  if (!node.ensureBroadcastTo(node.inputShape(index), shape))
-    return node.error() << "bias of shape " << shapeText(node.inputShape(index))
+  Sizes shape = Emitter::shapeOf(value), given = Emitter::shapeOf(bias);
+  Type element = Emitter::typeOf(value).getElementType();
+  if (Type other = Emitter::typeOf(bias).getElementType(); other != element)
+    return node.error() << "bias has element type " << other << ", expected " << element;
+  if (!node.ensureBroadcastTo(given, shape))
+    return node.error() << "bias of shape " << shapeText(given)
                         << " cannot be broadcast to the result's shape " << shapeText(shape);
   return emit.binary(BK::Add, value, emit.broadcastTo(bias, shape));
 }
@@ -222,22 +221,15 @@ static bool isSameScale(Value a, Value b) {
 /// Sums times their scale, plus a bias: integers that have the scale of the sums are added
 /// to them.
 static FailureOr<Value> finished(Node &node, Value sums, Value scale, Value bias) {
-  Emitter &emit = node.emit;
-  Sizes shape = Emitter::shapeOf(sums);
-  if (bias && !node.ensureBroadcastTo(Emitter::shapeOf(bias), shape))
-    return node.error() << "bias of shape " << shapeText(Emitter::shapeOf(bias))
-                        << " cannot be broadcast to the result's shape " << shapeText(shape);
   std::optional<Dequantized> integers;
   if (bias)
-    integers = findDequantized(emit, bias, 32);
+    integers = findDequantized(node.emit, bias, 32);
   if (integers && !integers->how.zero && isSameScale(integers->how.scale, scale)) {
-    sums = emit.binary(BK::Add, sums, emit.broadcastTo(integers->data, shape));
-    bias = {};
+    FailureOr<Value> biased = withBias(node, sums, integers->data);
+    return failed(biased) ? biased : scaled(node, *biased, scale);
   }
   FailureOr<Value> result = scaled(node, sums, scale);
-  if (failed(result) || !bias)
-    return result;
-  return emit.binary(BK::Add, *result, emit.broadcastTo(bias, shape));
+  return failed(result) ? result : withBias(node, *result, bias);
 }
 
 /// The bytes behind the operands of a product, of which the left one has one scale and the
@@ -329,7 +321,7 @@ static LogicalResult qLinearConv(Node &node) {
     return failure();
   // Channels are last: what there is one of per channel broadcasts.
   FailureOr<Value> scale = productScale(node, node.input(1), node.input(4));
-  FailureOr<Value> biased = withBias(node, *sums, 8);
+  FailureOr<Value> biased = withBias(node, *sums, node.input(8));
   if (failed(scale) || failed(biased))
     return failure();
   FailureOr<Value> result = requantized(node, *biased, *scale, {-1, 6, 7});
@@ -355,7 +347,7 @@ static LogicalResult qGemm(Node &node) {
   FailureOr<Value> sums =
       emitProduct(node, transposed("transA", node.input(0)), node.input(2),
                   transposed("transB", node.input(3)), node.input(5));
-  FailureOr<Value> biased = failed(sums) ? sums : withBias(node, *sums, 6);
+  FailureOr<Value> biased = failed(sums) ? sums : withBias(node, *sums, node.input(6));
   FailureOr<Value> scale = failed(biased) ? biased : productScale(node, node.input(1), node.input(4));
   if (failed(scale))
     return failure();
@@ -368,7 +360,7 @@ static LogicalResult matMulIntegerToFloat(Node &node) {
   FailureOr<Value> sums = emitProduct(node, {0, 2, 4}, {1, 3, 5});
   FailureOr<Value> scale = failed(sums) ? sums : productScale(node, node.input(2), node.input(3));
   FailureOr<Value> result = failed(scale) ? scale : scaled(node, *sums, *scale);
-  return yieldValue(node, failed(result) ? result : withBias(node, *result, 6));
+  return yieldValue(node, failed(result) ? result : withBias(node, *result, node.input(6)));
 }
 
 /// Quantises A as DynamicQuantizeLinear does.
@@ -383,7 +375,7 @@ static LogicalResult dynamicQuantizeMatMul(Node &node) {
       emitProduct(node, (*lhs)[0], (*lhs)[2], node.input(rhs.data), node.input(rhs.zero));
   FailureOr<Value> scale = failed(sums) ? sums : productScale(node, (*lhs)[1], node.input(2));
   FailureOr<Value> result = failed(scale) ? scale : scaled(node, *sums, *scale);
-  return yieldValue(node, failed(result) ? result : withBias(node, *result, 4));
+  return yieldValue(node, failed(result) ? result : withBias(node, *result, node.input(4)));
 }
 
 static const OperatorRow rows[] = {

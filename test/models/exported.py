@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     args = parse(parser)
     args.level = LEVELS.get(args.level, args.level)
-    args.steps, args.samples, args.static = None, 0, False
+    args.steps, args.samples, args.static, args.asan = None, 0, False, None
     missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
     if missing:
         sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")

@@ -113,7 +113,7 @@ TEST_P(ContractionTest, PacksOperandsThatAreNotConstant) {
 
 TEST_P(ContractionTest, TakesEveryNumericType) {
   std::mt19937 random(3);
-  for (const char *type : {"f64", "i32", "i64", "ui8", "ui32", "ui64"})
+  for (const char *type : {"f64", "i8", "i32", "i64", "ui8", "ui32", "ui64"})
     for (int i = 0; i < 4; ++i) {
       ContractText contract;
       contract.type = type;

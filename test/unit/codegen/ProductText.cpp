@@ -90,6 +90,11 @@ public:
     return name;
   }
   void line(const std::string &text) { body += "  " + text + "\n"; }
+  /// From the root on: bytes are summed in 32 bits.
+  void startResult() {
+    if (element == "i8" || element == "ui8")
+      element = "i32";
+  }
 
   /// Ends the kernel with `tail` behind %root.
   std::string finish(Tail tail, const Place &result) {
@@ -164,10 +169,12 @@ std::string ContractText::text() const {
                 kernel.typeOf(lhsDims));
     lhs = "%lhs";
   }
-  kernel.line(
-      "%root = lumen.contract " + lhs + ", " + rhs + (transposeLhs ? " transpose_lhs" : "") +
-      (transposeRhs && !packed ? " transpose_rhs" : "") + (packed ? " packed" : "") + " : " +
-      kernel.typeOf(lhsDims) + ", " + kernel.typeOf(rhsDims) + " -> " + kernel.typeOf(dims));
+  std::string operands = kernel.typeOf(lhsDims) + ", " + kernel.typeOf(rhsDims);
+  kernel.startResult();
+  kernel.line("%root = lumen.contract " + lhs + ", " + rhs +
+              (transposeLhs ? " transpose_lhs" : "") +
+              (transposeRhs && !packed ? " transpose_rhs" : "") + (packed ? " packed" : "") +
+              " : " + operands + " -> " + kernel.typeOf(dims));
   return kernel.finish(tail, {dims, resultGap, headsInside});
 }
 

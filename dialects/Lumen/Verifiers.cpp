@@ -485,9 +485,10 @@ LogicalResult GatherOp::verify() {
   if (!isa<IntegerType>(indices.getElementType()))
     return emitOpError("has indices of element type ")
            << indices.getElementType() << ", expected an integer type";
-  // Indices are clamped to the dimension, which needs an element.
-  bool readsNothing = indices.hasStaticShape() && indices.getNumElements() == 0;
-  if (from.getDimSize(getAxis()) == 0 && !readsNothing)
+  // How many indices there are may be known to the run alone.
+  RankedTensorType to = typeOf(getResult());
+  bool mayReadNothing = !to.hasStaticShape() || to.getNumElements() == 0;
+  if (from.getDimSize(getAxis()) == 0 && !mayReadNothing)
     return emitOpError("picks from dimension ") << getAxis() << " of size 0";
   SmallVector<int64_t> shape(from.getShape().take_front(getAxis()));
   llvm::append_range(shape, indices.getShape());

@@ -394,9 +394,6 @@ static LogicalResult convTranspose(Node &node) {
     return node.error() << "weight has " << weight[0] << " input channels, expected " << channels;
   input[1] = channels;
   Node::Shape spatial = Node::Shape(input).drop_front(2);
-  if (llvm::is_contained(spatial, SymExpr(0)) || llvm::is_contained(weight, 0))
-    return node.error() << "input and weight have shapes " << shapeText(input) << " and "
-                        << shapeText(weight) << ", expected no empty dimension";
   FailureOr<SmallVector<WindowAxis>> axes =
       readTransposedWindow(node, spatial, weight.drop_front(2));
   if (failed(axes))

@@ -321,6 +321,23 @@ template <BinaryKind kind> static LogicalResult binary(Node &node) {
   return node.yield(result);
 }
 
+/// Div and Mod. Sizes are computed from single integers: there a quotient by zero, which
+/// has no value, ends the run.
+template <BinaryKind kind> static LogicalResult divide(Node &node) {
+  Emitter &emit = node.emit;
+  RankedTensorType type = node.inputType(1);
+  if (isa<IntegerType>(type.getElementType()) && type.hasStaticShape() &&
+      type.getNumElements() == 1) {
+    Value divisor = emit.reshape(node.input(1), {});
+    if (!Emitter::known(divisor)) {
+      Value isSome = emit.compare(CompareKind::Ne, divisor, 0.0);
+      SymExpr number = node.bind(emit.convert(isSome, emit.builder.getI64Type()), SymExpr(1));
+      emit.check(CheckKind::LessEqual, 1, number, "the size of a divisor");
+    }
+  }
+  return binary<kind>(node);
+}
+
 /// And, Or, Xor of booleans, and their Bitwise forms of integers.
 template <BinaryKind kind, bool ofBooleans> static LogicalResult logical(Node &node) {
   Type element = node.inputType(0).getElementType();
@@ -349,7 +366,7 @@ static LogicalResult mod(Node &node) {
   Type element = node.inputType(0).getElementType();
   if (!isFmod && isa<FloatType>(element) && node.getOpset() < 28)
     return node.error() << "attribute 'fmod' is 0, expected 1 for element type " << element;
-  return isFmod ? binary<BK::Rem>(node) : binary<BK::Mod>(node);
+  return isFmod ? divide<BK::Rem>(node) : divide<BK::Mod>(node);
 }
 
 static LogicalResult bitShift(Node &node) {
@@ -575,7 +592,7 @@ static const OperatorRow rows[] = {
     {"Clip", 1, 3, clip},
     {"Cos", 1, 1, realUnary<UK::Cos>},
     {"Cosh", 1, 1, realUnary<UK::Cosh>},
-    {"Div", 2, 2, binary<BK::Div>},
+    {"Div", 2, 2, divide<BK::Div>},
     {"Elu", 1, 1, activation<elu>},
     {"Equal", 2, 2, compare<CK::Eq>},
     {"Erf", 1, 1, erf},

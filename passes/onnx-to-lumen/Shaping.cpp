@@ -292,10 +292,17 @@ static std::optional<int64_t> countSteps(Scalar start, Scalar limit, Scalar delt
 static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isReal) {
   Emitter &emit = node.emit;
   Value delta = numbers[2];
+  Type i64 = emit.builder.getI64Type();
   if (isReal) {
+    Value size = emit.unary(UnaryKind::Ceil, emit.unary(UnaryKind::Abs, delta));
+    emit.check(CheckKind::LessEqual, 1, node.bind(emit.convert(size, i64)),
+               "the length of a step of the range, rounded up,");
     Value distance = emit.binary(BK::Sub, numbers[1], numbers[0]);
     Value steps = emit.unary(UnaryKind::Ceil, emit.binary(BK::Div, distance, delta));
-    return node.bind(emit.convert(emit.binary(BK::Max, steps, 0.0), emit.builder.getI64Type()));
+    // From or to NaN are as many as to infinity: too many.
+    Value isSome = emit.compare(CK::Gt, steps, 0.0), isNone = emit.compare(CK::Le, steps, 0.0);
+    steps = emit.select(isSome, steps, emit.splatLike(steps, INFINITY));
+    return node.bind(emit.convert(emit.select(isNone, emit.splatLike(steps, 0), steps), i64));
   }
   // Expressions over sizes stay expressions.
   Value difference = emit.binary(BK::Sub, numbers[1], numbers[0]);
@@ -305,11 +312,10 @@ static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isRea
     return SymExpr::max(SymExpr::ceilDiv(*knownDistance * sign, *knownStep * sign), 0);
   }
   if (Emitter::known(numbers[0]) == SymExpr(0) && knownStep == SymExpr(1))
-    return node.bind(
-        emit.binary(BK::Max, emit.convert(numbers[1], emit.builder.getI64Type()), 0.0));
+    return node.bind(emit.binary(BK::Max, emit.convert(numbers[1], i64), 0.0));
   // (distance - 1) / |delta| + 1 where the distance goes the way of delta. It may need
   // all 64 bits, so it has no sign.
-  Type i64 = emit.builder.getI64Type(), unsignedType = emit.builder.getIntegerType(64, false);
+  Type unsignedType = emit.builder.getIntegerType(64, false);
   Value start = emit.convert(numbers[0], i64), limit = emit.convert(numbers[1], i64);
   delta = emit.convert(delta, i64);
   Value size = emit.unary(UnaryKind::Abs, delta);

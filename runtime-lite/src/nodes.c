@@ -93,6 +93,18 @@ void lumen_node_of_buffer(const lumen_abi_model *abi, uint32_t buffer, char *tex
   find(&(question){abi, NULL, 0, LUMEN_ABI_NONE, buffer}, text);
 }
 
+void lumen_node_of_steps(const lumen_abi_model *abi, uint32_t first, uint32_t last, char *text) {
+  const char *node = NULL;
+  for (uint32_t i = first; i < last && !node; ++i) {
+    uint32_t a = abi->steps[i].a;
+    if (abi->steps[i].kind == LUMEN_ABI_STEP_LAUNCH)
+      node = abi->launches[a].nodes;
+    else if (abi->steps[i].kind == LUMEN_ABI_STEP_CALL)
+      node = abi->calls[a].node;
+  }
+  snprintf(text, lumen_node_capacity, "%s", node && *node ? node : "?");
+}
+
 uint32_t lumen_largest_storage(const lumen_abi_model *abi, const plan *plan) {
   uint32_t largest = LUMEN_ABI_NONE;
   int64_t most = 0;

@@ -15,6 +15,9 @@ void lumen_node_of_cause(const lumen_abi_model *abi, const plan *plan, uint32_t 
 void lumen_node_of_storage(const lumen_abi_model *abi, uint32_t storage, char *text);
 void lumen_node_of_buffer(const lumen_abi_model *abi, uint32_t buffer, char *text);
 
+/* The same for the first that one of the steps [first, last) is about; without the ": ". */
+void lumen_node_of_steps(const lumen_abi_model *abi, uint32_t first, uint32_t last, char *text);
+
 /* The storage of the arena with the most bytes, LUMEN_ABI_NONE where nobody counts. */
 uint32_t lumen_largest_storage(const lumen_abi_model *abi, const plan *plan);
 

@@ -1,6 +1,7 @@
 /* steps.c - the interpreter of steps. */
 #include "steps.h"
 
+#include "nodes.h"
 #include "plan.h"
 
 #include <string.h>
@@ -111,11 +112,14 @@ int lumen_run_steps(context *context, const lumen_step_actions *actions, lumen_s
       if (code)
         return code;
     }
-    if (next <= at && jumps_left-- == 0)
+    if (next <= at && jumps_left-- == 0) {
+      char node[lumen_node_capacity];
+      lumen_node_of_steps(abi, next, at, node);
       return lumen_fail(status, LUMEN_ERROR_MODEL,
                         "%s: its loops have not ended after %llu iterations, the limit of this "
-                        "context (max_iterations)",
-                        abi->name, (unsigned long long)context->max_jumps);
+                        "context (max_iterations); the last was at %s",
+                        abi->name, (unsigned long long)context->max_jumps, node);
+    }
     at = next;
   }
   return LUMEN_OK;

@@ -384,7 +384,7 @@ for block in (1, 2, 3):
         row("DepthToSpace", "2x36x2x3", blocksize=block, mode=mode)
 for axis in (-1, 0, 1):
     row("OneHot", "i64:3x4@-5~5 =[6.] =f32:[0.25,2]", axis=axis)
-row("OneHot", "i32:7@0~8 =[5.] =i32:[0,1]")
+row("OneHot", "i32:9@-8~8 =[5.] =i32:[0,1]")
 for upper in (0, 1):
     row("Trilu", "5x7", upper=upper)
     for k in (-3, -1, 1, 2, 30):

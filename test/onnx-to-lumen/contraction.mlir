@@ -71,3 +71,16 @@ module attributes {onnx.opsets = {ai.onnx = 22 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// The determinant of a matrix without elements is 1, an empty product.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x0x0xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-NEXT: %[[ONE:.*]] = lumen.constant dense<1.000000e+00> : tensor<2xf32>
+    // CHECK-NEXT: return %[[ONE]]
+    %0 = onnx.node "Det"(%x) {} : (tensor<2x0x0xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

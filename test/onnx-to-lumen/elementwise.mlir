@@ -111,3 +111,22 @@ module attributes {onnx.opsets = {ai.onnx = 26 : i64}} {
     onnx.return %1 : tensor<*xf32>
   }
 }
+
+// -----
+
+// A single integer that only the run knows is checked before it divides; a constant is not.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%n: tensor<i64> {onnx.name = "n"}, %by: tensor<1xi64> {onnx.name = "by"}) -> (tensor<*xi64> {onnx.name = "y"}) {
+    // CHECK: %[[IS_SOME:.*]] = lumen.compare <ne>
+    // CHECK: %[[NUMBER:.*]] = lumen.convert %[[IS_SOME]]
+    // CHECK: lumen.symbol "[[SOME:.*]]" = %[[NUMBER]] at_most "1"
+    // CHECK: lumen.check <lessequal> "1", "[[SOME]]", "the size of a divisor"
+    // CHECK: lumen.binary <div>
+    // CHECK-NOT: lumen.check
+    %two = onnx.constant dense<2> : tensor<i64>
+    %0 = onnx.node "Div"(%n, %by) {} : (tensor<i64>, tensor<1xi64>) -> tensor<*xi64>
+    %1 = onnx.node "Div"(%0, %two) {} : (tensor<*xi64>, tensor<i64>) -> tensor<*xi64>
+    onnx.return %1 : tensor<*xi64>
+  }
+}

@@ -6,7 +6,11 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
+
+#include <memory>
+#include <new>
 
 using namespace llvm;
 
@@ -80,6 +84,15 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
   return shape;
 }
 
+// Whether a tensor can be had. Where it cannot, making it would end the program.
+bool fitsMemory(lumen_dtype dtype, ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (MulOverflow(count, extent, count) || count > INT64_MAX / 128)
+      return false;
+  return std::unique_ptr<char[]>(new (std::nothrow) char[numBytes(dtype, count)]) != nullptr;
+}
+
 Expected<Value> makeInput(const lumen_value_info &info, StringRef text, uint64_t seed,
                           const StringMap<int64_t> &dims) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
@@ -110,6 +123,9 @@ Expected<Value> makeInput(const lumen_value_info &info, StringRef text, uint64_t
   auto shape = resolveShape(info, text, dims);
   if (!shape)
     return shape.takeError();
+  if (!fitsMemory(dtype, *shape))
+    return createStringError("input '" + Twine(info.name) + "': no memory for a tensor of [" +
+                             formatShape(*shape) + "]");
   return Value(isRandom ? randomTensor(dtype, *shape, seed) : Tensor(dtype, *shape));
 }
 

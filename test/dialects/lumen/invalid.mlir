@@ -137,6 +137,14 @@ func.func @pad(%x: tensor<4xf32>, %v: tensor<1xf32>) {
 
 // -----
 
+func.func @gather_of_none(%x: tensor<0x2xf32>, %i: tensor<3xi64>) {
+  // expected-error @below {{picks from dimension 0 of size 0}}
+  %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<0x2xf32>, tensor<3xi64> -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
 func.func @gather(%x: tensor<4x2xf32>, %i: tensor<3xf32>) {
   // expected-error @below {{has indices of element type 'f32', expected an integer type}}
   %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<4x2xf32>, tensor<3xf32> -> tensor<3x2xf32>

@@ -289,7 +289,8 @@ TEST(LoopTest, Limit) {
   LoopRun run;
   run.expect(opened, 3, 50, 1000, 50);
   EXPECT_EQ(run.run(opened, 3, 51, 1000), "loop: its loops have not ended after 50 iterations, the "
-                                          "limit of this context (max_iterations)");
+                                          "limit of this context (max_iterations); "
+                                          "the last was at Node 'n'");
   EXPECT_EQ(opened.status.code, LUMEN_ERROR_MODEL);
   run.expect(opened, 3, 7, 1000, 7);
 }

@@ -181,7 +181,9 @@ static Value antialias(Emitter &emit, Value x, const ResizeModes &modes, const R
   SymExpr reach = 0;
   if (!modes.excludesOutside) {
     int64_t support = modes.interpolation == Interpolation::Linear ? 1 : 2;
-    reach = (SymExpr::ceilDiv(axis.from, axis.to) + 1) * support;
+    reach = (SymExpr::ceilDiv(axis.from, SymExpr::max(axis.to, 1)) + 1) * support;
+    // No more than so many anyway, and none where there is no border.
+    reach = SymExpr::min(reach, axis.from * (2 * support));
     Sizes pads(shape.size(), 0);
     pads[axis.dim] = reach;
     x = emit.pad(PadKind::Edge, x, emit.scalar(0, computed), pads, pads);

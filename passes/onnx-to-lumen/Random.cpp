@@ -49,8 +49,9 @@ private:
 Draw::Draw(Node &node) : emit(node.emit) {
   Builder &builder = emit.builder;
   word = builder.getIntegerType(64, /*isSigned=*/false);
-  if (node.has("seed")) {
-    double seed = node.real("seed", 0);
+  if (Attribute given = node.attribute("seed")) {
+    // Dropout's is an integer, all others are floats.
+    double seed = isa<IntegerAttr>(given) ? node.integer("seed", 0) : node.real("seed", 0);
     key = number(llvm::xxh3_64bits(ArrayRef(reinterpret_cast<uint8_t *>(&seed), sizeof(seed))));
     return;
   }

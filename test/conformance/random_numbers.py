@@ -41,7 +41,8 @@ def all_nodes(**seed):
         node("RandomNormalLike", "x", "normal_like", **seed),
         node("Bernoulli", "chances", "bernoulli", **seed),
         node("Multinomial", "logits", "multinomial", sample_size=COUNT // 4, dtype=7, **seed),
-        node("Dropout", "x ratio train", "dropped mask", **seed),
+        # This one's seed is an integer.
+        node("Dropout", "x ratio train", "dropped mask", **{k: int(v) for k, v in seed.items()}),
     ]
 
 

@@ -251,9 +251,10 @@ static FailureOr<Value> readHeads(Node &node, unsigned index, StringRef name, St
 static LogicalResult applyMask(Node &node, Attention &attention) {
   Emitter &emit = node.emit;
   bool isCondition = node.inputType(3).getElementType().isInteger(1);
-  if (!isCondition && failed(node.expectSameElementType(0, 3)))
-    return failure();
-  FailureOr<Value> mask = padMask(node, node.input(3), attention.getShape().back(), "attn_mask");
+  Value given = node.input(3);
+  if (!isCondition)
+    given = emit.convert(given, node.inputType(0).getElementType());
+  FailureOr<Value> mask = padMask(node, given, attention.getShape().back(), "attn_mask");
   if (failed(mask))
     return failure();
   if (!node.ensureBroadcastTo(Emitter::shapeOf(*mask), attention.getShape()))
@@ -549,7 +550,7 @@ static LogicalResult linearAttention(Node &node) {
 }
 
 static const OperatorRow rows[] = {
-    {"Attention", 3, 7, attention},
+    {"Attention", 3, 7, attention, "values of the type of queries"},
     {"FlexAttention", 3, 3, flexAttention, "", 1, OperatorRow::kNewest, "ai.onnx.preview"},
     {"LinearAttention", 3, 6, linearAttention, "", 27},
 };

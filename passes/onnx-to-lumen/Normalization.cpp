@@ -351,7 +351,8 @@ static LogicalResult groupNormalization(Node &node) {
 }
 
 /// A group norm with an activation. Inputs: X, scale, bias and, for SkipGroupNorm, what is added
-/// to X first: a tensor or one number per channel of each batch, and one per channel.
+/// to X first: a tensor or one number per channel of each batch, and one per channel. Scale and
+/// bias are of one type, which need not be that of X.
 static LogicalResult groupNorm(Node &node) {
   int64_t rank = node.inputRank(0);
   if (failed(expectChannels(node)))
@@ -363,7 +364,8 @@ static LogicalResult groupNorm(Node &node) {
   };
   Value x = channelsFirst(node.input(0));
   Sizes shape = Emitter::shapeOf(x);
-  if (failed(expectPerChannel(node, {1, 2, 4}, shape[1])))
+  if (failed(expectPerChannel(node, {1, 2}, shape[1], 1)) ||
+      failed(expectPerChannel(node, {4}, shape[1])))
     return failure();
   if (Value skip = node.input(3)) {
     if (failed(node.expectSameElementType(0, 3)))
@@ -384,7 +386,9 @@ static LogicalResult groupNorm(Node &node) {
   FailureOr<Value> grouped = normalizeGroups(node, x, "groups");
   if (failed(grouped))
     return failure();
-  Value y = affine(emit, emit.reshape(*grouped, shape), node.input(1), node.input(2), 1);
+  Type element = node.inputType(0).getElementType();
+  Value y = affine(emit, emit.reshape(*grouped, shape), emit.convert(node.input(1), element),
+                   emit.convert(node.input(2), element), 1);
   int64_t activation = node.integer("activation", 0);
   if (activation != 0 && activation != 1)
     return node.error() << "attribute 'activation' is " << activation << ", expected 0 or 1";

@@ -79,7 +79,10 @@ static LogicalResult qLinearGlobalAveragePool(Node &node) {
   return through(node, "GlobalAveragePool");
 }
 static LogicalResult qLinearSoftmax(Node &node) {
-  return through(node, "Softmax", node.integer("opset", 13));
+  int64_t opset = node.integer("opset", 13);
+  if (!findOperator("", "Softmax", opset))
+    return node.error() << "attribute 'opset' is " << opset << ", expected a version of Softmax";
+  return through(node, "Softmax", opset);
 }
 
 /// The scale and zero point of the result, then three inputs for each part.

@@ -386,7 +386,6 @@ static const OperatorRow rows[] = {
     OperatorRow{"QGemm", 6, 9, qGemm}.ofMicrosoft(),
     {"QLinearConv", 8, 9, qLinearConv, "", 10},
     {"QLinearMatMul", 8, 8, qLinearMatMul, kBytes, 10},
-    OperatorRow{"QLinearMatMul", 8, 8, qLinearMatMul, kBytes}.ofMicrosoft(),
 };
 
 ArrayRef<OperatorRow> lumen::quantizedProductRows() { return rows; }

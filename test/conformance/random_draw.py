@@ -11,6 +11,8 @@ import ml_dtypes
 import numpy as np
 from onnx import defs, helper
 
+import contrib_schemas
+
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
           "tensor(bfloat16)": ml_dtypes.bfloat16, "tensor(int8)": np.int8,
           "tensor(int16)": np.int16, "tensor(int32)": np.int32, "tensor(int64)": np.int64,
@@ -24,6 +26,11 @@ MAX_ELEMENTS = 3000
 
 def is_float(dtype):
     return np.dtype(dtype).kind == "f" or dtype == ml_dtypes.bfloat16
+
+
+def name_of(schema):
+    """As `lumenc --operators` has it."""
+    return f"{schema.domain}::{schema.name}" if schema.domain else schema.name
 
 
 class Unsuitable(Exception):
@@ -42,6 +49,7 @@ class Draw:
         key = f"{schema.domain}:{schema.name}-{schema.since_version}".encode()
         self.rng = np.random.default_rng([seed, zlib.crc32(key), number])
         self.operands, self.attributes, self.outputs = [], {}, 1
+        self.within = 0  # by how much integers may differ
         self.extra = []  # attributes that the schema does not have so
         self.types = {}
         self.has_specials = False
@@ -198,7 +206,7 @@ class Draw:
 def schemas():
     """Every version of every operator, with the operator sets where it is the newest."""
     versions = {}
-    for schema in defs.get_all_schemas_with_history():
+    for schema in [*defs.get_all_schemas_with_history(), *contrib_schemas.SCHEMAS]:
         versions.setdefault((schema.domain, schema.name), []).append(schema)
     newest = {domain: defs.onnx_opset_version() if domain == "" else
               max(s.since_version for key, all_of in versions.items() if key[0] == domain

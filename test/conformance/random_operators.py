@@ -30,11 +30,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from harness import Broken, Configurations, call, describe, judge, mismatch, reference, run_model
-from random_draw import NARROW, Draw, Unsuitable, is_float, schemas
+from contrib_rows import EVALUATORS
+from random_draw import DTYPES, NARROW, Draw, Unsuitable, is_float, name_of, schemas
 from random_recipes import RECIPES
 from random_refusals import ELSEWHERE, NOT_THE_EVALUATOR, NOT_THE_RUNTIME, REFUSALS
 
@@ -78,10 +79,9 @@ class Case:
     def __init__(self, schema, first, last, seed, number, change=None):
         """`change` has functions of which one then breaks the node."""
         self.schema, self.first = schema, first
-        self.key = f"{schema.domain + '::' if schema.domain else ''}{schema.name}" \
-                   f"-{schema.since_version}"
+        self.key = f"{name_of(schema)}-{schema.since_version}"
         self.name = f"{seed}/{self.key}/{number}"
-        self.family, recipe = RECIPES[schema.name]
+        self.family, recipe = RECIPES[name_of(schema)]
         draw = Draw(schema, first, seed, number)
         # The draw's own choices come first, so that they do not depend on the recipe.
         self.opset = draw.integer(first, last)
@@ -111,29 +111,41 @@ class Case:
         constants = {name: arrays[name] for name in self.constants}
         return make_model([self.node], infos, constants, self.outputs, self.schema.domain, opset)
 
+    def result_types(self, model):
+        """Element types of the outputs by name. Raises NoReference."""
+        types, inferred = {}, {}
+        if defs.has(self.schema.name, self.schema.domain):
+            try:
+                graph = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph
+            except Exception as error:  # onnx's errors have no common base.
+                raise NoReference(f"shape inference: {error}") from error
+            inferred = {value.name: value.type.tensor_type.elem_type for value in graph.output}
+        for index, name in enumerate(self.outputs):
+            # Inference does not always follow the schema.
+            variable = self.schema.outputs[min(index, len(self.schema.outputs) - 1)].type_str
+            if variable in self.draw.types:
+                types[name] = np.dtype(self.draw.types[variable])
+            elif inferred.get(name):
+                types[name] = np.dtype(helper.tensor_dtype_to_np_dtype(inferred[name]))
+            elif variable in DTYPES:
+                types[name] = np.dtype(DTYPES[variable])
+            else:
+                raise NoReference(f"shape inference gives {name} no type")
+        return types
+
     def answer(self):
         """The expected outputs. Raises NoReference."""
         model = self.model(self.first)
         has_others = any(is_float(array.dtype) and array.dtype != np.float32
                          for array in self.arrays().values())
-        types = {}
-        try:
-            inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-            for index, value in enumerate(inferred.graph.output):
-                # Inference does not always follow the schema.
-                variable = self.schema.outputs[min(index, len(self.schema.outputs) - 1)].type_str
-                types[value.name] = np.dtype(
-                    self.draw.types.get(variable) or helper.tensor_dtype_to_np_dtype(
-                        value.type.tensor_type.elem_type))
-        except Exception as error:  # onnx's errors have no common base.
-            raise NoReference(f"shape inference: {error}") from error
+        types = self.result_types(model)
         errors = []
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             attempts = []
-            if self.schema.name not in NOT_THE_RUNTIME:
+            if name_of(self.schema) not in NOT_THE_RUNTIME:
                 attempts += [self.by_runtime, *[self.by_runtime_in_f32] * has_others]
-            if self.schema.name not in NOT_THE_EVALUATOR:
+            if name_of(self.schema) not in NOT_THE_EVALUATOR:
                 attempts.append(self.by_evaluator)
             for attempt in attempts:
                 try:
@@ -157,7 +169,8 @@ class Case:
         return reference(self.model(self.first, in_f32), inputs, self.outputs)
 
     def by_evaluator(self, types):
-        results = ReferenceEvaluator(self.model(self.first)).run(self.outputs, self.inputs)
+        results = ReferenceEvaluator(self.model(self.first), new_ops=EVALUATORS).run(
+            self.outputs, self.inputs)
         return dict(zip(self.outputs, results))
 
     def tolerance(self, dtype):
@@ -198,7 +211,7 @@ def messages(text):
 
 
 def is_expected(case, words):
-    return any(re.fullmatch(operators, case.schema.name) and re.search(message, words)
+    return any(re.fullmatch(operators, name_of(case.schema)) and re.search(message, words)
                for operators, message, _ in REFUSALS)
 
 
@@ -209,7 +222,7 @@ def differences_of(case, found):
         rtol, atol = case.tolerance(expected.dtype)
         if expected.dtype == NARROW[1]:
             expected = expected.astype(np.float32)
-        difference = mismatch(found[name], expected, rtol, atol)
+        difference = mismatch(found[name], expected, rtol, atol, case.draw.within)
         if difference:
             words.append(f"{name} {difference}")
     return "; ".join(words)
@@ -285,18 +298,19 @@ def supported():
     return result
 
 
+def without_recipe():
+    """Operators that lumenc lists and nothing here draws, nor says where they are compared."""
+    drawn = {name_of(schema) for schema, _, _ in schemas()} & set(RECIPES)
+    return sorted(name for name in set(supported()) - drawn
+                  if not any(re.fullmatch(names, name) for names, _ in ELSEWHERE))
+
+
 def draw_cases(args, runner):
     """Cases with an answer, in rounds, so that a limit of time cuts all operators alike."""
     listed = supported()
-    chosen = []
-    for schema, first, last in schemas():
-        name = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
-        if name in listed and schema.name in RECIPES and re.search(
-                args.filter, f"{name}-{schema.since_version}"):
-            chosen.append((schema, first, last))
-    if not args.filter:
-        for name in sorted(set(listed) - {s.name for s, _, _ in chosen} - ELSEWHERE):
-            print(f"without a recipe: {name}")
+    chosen = [(schema, first, last) for schema, first, last in schemas()
+              if name_of(schema) in listed and name_of(schema) in RECIPES
+              and re.search(args.filter, f"{name_of(schema)}-{schema.since_version}")]
     for number in range(args.first, args.first + args.count):
         for schema, first, last in chosen:
             try:
@@ -366,7 +380,10 @@ def main():
     print(f"{len(names)} cases of {len({n.split('/')[1] for n in names})} versions of operators"
           f" in {len(jobs)} models, {len(runner.failures)} differ;"
           f" {time.monotonic() - begin:.0f} s")
-    sys.exit(status)
+    missing = without_recipe()
+    for name in missing:
+        print(f"FAILED {name}: lumenc lists it and it has no recipe")
+    sys.exit(1 if missing else status)
 
 
 if __name__ == "__main__":

@@ -6,24 +6,22 @@ the operator in `lumenc --operators` says the same to users.
 
 REFUSALS = [
     ("ArgMax|ArgMin", "dimension . is empty", "the extreme of nothing"),
+    ("Attention", "inputs have element types", "values of the type of queries alone"),
     ("Dropout", "training_mode is not a constant false", "inference only"),
     ("RoiAlign", "attribute 'sampling_ratio' is 0; only numbers of samples that do not depend",
      "a number of samples for each region"),
     ("RoiAlign", "attribute 'mode' is 'max'", "avg alone"),
 ]
 
-# Operators that need bodies, sequences, strings or lists that fit together: values.py,
-# loop_rows.py, control_rows.py and ml_rows.py compare them.
-ELSEWHERE = set("""
-ConcatFromSequence If Loop Optional OptionalGetElement OptionalHasElement RegexFullMatch Scan
-SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
-SplitToSequence StringConcat StringNormalizer StringSplit TfIdfVectorizer
-ai.onnx.ml::ArrayFeatureExtractor ai.onnx.ml::Binarizer ai.onnx.ml::CategoryMapper
-ai.onnx.ml::FeatureVectorizer ai.onnx.ml::Imputer ai.onnx.ml::LabelEncoder
-ai.onnx.ml::LinearClassifier ai.onnx.ml::LinearRegressor ai.onnx.ml::Normalizer
-ai.onnx.ml::OneHotEncoder ai.onnx.ml::SVMClassifier ai.onnx.ml::SVMRegressor ai.onnx.ml::Scaler
-ai.onnx.ml::TreeEnsemble ai.onnx.ml::TreeEnsembleClassifier ai.onnx.ml::TreeEnsembleRegressor
-""".split())
+# Operators that have no recipe, and what compares them.
+ELSEWHERE = [
+    ("If|Loop|Scan|ai.onnx.preview::FlexAttention",
+     "bodies: control_rows.py, loop_rows.py, attention_rows.py"),
+    ("Optional.*|Sequence.*|ConcatFromSequence|SplitToSequence", "values of no tensor: values.py"),
+    ("RegexFullMatch|String.*|TfIdfVectorizer", "strings: values.py"),
+    ("Bernoulli|Multinomial|Random.*", "numbers that are no others': random_numbers.py"),
+    ("ai.onnx.ml::.*", "lists that fit together: ml_rows.py, which draws forests, too"),
+]
 
 # Operators that the reference evaluator is not asked for: it passes over clip, layout and
 # sequence_lens, takes no axis for flat in old versions, sorts always, interpolates
@@ -32,8 +30,9 @@ NOT_THE_EVALUATOR = {"GRU", "LSTM", "RNN", "Hardmax", "Unique", "GridSample", "R
                      "LRN"}
 
 # Operators that ONNX Runtime is not asked for: whether it finds NaN depends on the shape
-# or the type, or it takes exponentials of integers to be integers.
-NOT_THE_RUNTIME = {"ReduceMax", "ReduceMin", "Sign", "ReduceLogSumExp"}
+# or the type, it takes exponentials of integers to be integers, or it puts blocks of three
+# dimensions elsewhere.
+NOT_THE_RUNTIME = {"ReduceMax", "ReduceMin", "Sign", "ReduceLogSumExp", "Col2Im"}
 
 # Broken nodes that lumenc accepts and ONNX Runtime does not: operators, what is changed,
 # and the reason.
@@ -41,6 +40,8 @@ LENIENT = [
     ("LRN", ".*", "images of any number of dimensions"),
     (".*Pool", "dimension . of input 0 has another size", "images without elements"),
     ("Cast|CastLike", "attribute 'saturate'", "a flag of 8-bit floats for others"),
+    ("AffineGrid", "input 1 has the entry 0", "images without elements"),
+    ("com.microsoft::.*", "input . has another type", "types that its kernels lack"),
     ("Clip", "attribute", "bounds that cross, or are infinite"),
     (".*", "input . has another rank", "one number in the place of a list of one"),
 ]

@@ -21,6 +21,20 @@ module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
 
 // -----
 
+// A mask of another type of numbers is added in the type of the queries.
+module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%q: tensor<1x1x2x8xf32> {onnx.name = "q"}, %m: tensor<2x2xf16> {onnx.name = "m"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[MASK:.*]] = lumen.convert %arg1 : tensor<2x2xf16> -> tensor<2x2xf32>
+    // CHECK: %[[BIAS:.*]] = lumen.broadcast %{{.*}} : {{.*}} -> tensor<1x1x2x2xf32>
+    // CHECK: lumen.binary <add> %{{.*}}, %[[BIAS]]
+    %0 = onnx.node "Attention"(%q, %q, %q, %m) {} : (tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<2x2xf16>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
 // The first six elements of a head of eight are turned, by angles that the positions pick.
 module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
   // CHECK-LABEL: func.func @main

@@ -104,3 +104,16 @@ module attributes {onnx.opsets = {ai.onnx = 23 : i64}} {
     onnx.return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// Scale and bias in f32, as half-precision models have them, become numbers of the image's type.
+module attributes {onnx.opsets = {ai.onnx = 17 : i64, com.microsoft = 1 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<1x2x4xf16> {onnx.name = "x"}, %s: tensor<4xf32> {onnx.name = "s"}, %b: tensor<4xf32> {onnx.name = "b"}) -> (tensor<*xf16> {onnx.name = "y"}) {
+    // CHECK-DAG: lumen.convert %arg1 : tensor<4xf32> -> tensor<4xf16>
+    // CHECK-DAG: lumen.convert %arg2 : tensor<4xf32> -> tensor<4xf16>
+    %0 = onnx.node "GroupNorm"(%x, %s, %b) domain("com.microsoft") {groups = 2 : i64} : (tensor<1x2x4xf16>, tensor<4xf32>, tensor<4xf32>) -> tensor<*xf16>
+    onnx.return %0 : tensor<*xf16>
+  }
+}

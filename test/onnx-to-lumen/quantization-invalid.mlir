@@ -27,6 +27,8 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64, com.microsoft = 1 : i64}} 
     %10 = onnx.node "QLinearGlobalAveragePool"(%a, %s, %z, %s, %z) domain("com.microsoft") {channels_last = 1 : i64} : (tensor<3x8xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
     // expected-error @below {{input has shape scalar, expected at least three dimensions}}
     %11 = onnx.node "QLinearGlobalAveragePool"(%z, %s, %z, %s, %z) domain("com.microsoft") {channels_last = 1 : i64} : (tensor<ui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
+    // expected-error @below {{attribute 'opset' is 2, expected a version of Softmax}}
+    %12 = onnx.node "QLinearSoftmax"(%a, %s, %z, %s, %z) domain("com.microsoft") {opset = 2 : i64} : (tensor<3x8xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
     onnx.return %x : tensor<3x8xf32>
   }
 }

@@ -20,6 +20,7 @@ static void buildLumenStage(OpPassManager &pm) {
   pm.addPass(createInlineOnnxFunctions());
   pm.addPass(createConvertOnnxToLumen());
   pm.addPass(createVerifyNoOnnx());
+  pm.addPass(createStoreNarrowTypes());
 }
 
 static void buildGraphStage(OpPassManager &pm) {

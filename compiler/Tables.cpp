@@ -70,6 +70,9 @@ static FailureOr<link::Value> describeValue(func::FuncOp main, Type type, Dictio
     type = sequence.getElementType();
   }
   Type element = getElementTypeOrSelf(type);
+  // Floats that are stored as codes.
+  if (auto coded = attrs ? attrs.getAs<TypeAttr>("lumen.dtype") : nullptr)
+    element = coded.getValue();
   auto name = attrs ? attrs.getAs<StringAttr>("onnx.name") : nullptr;
   value.name = name ? name.str() : (role + Twine(i)).str();
   std::optional<lumen_abi_dtype> dtype = dtypeOf(element);

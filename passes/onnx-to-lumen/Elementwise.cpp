@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/onnx-to-lumen/NarrowTypes.h"
 #include "passes/onnx-to-lumen/Values.h"
 
 using namespace mlir;
@@ -507,6 +508,24 @@ static FailureOr<Type> elementTypeOf(Node &node, int64_t code) {
     return integer(64, true);
   case 16:
     return Type(b.getBF16Type());
+  case 17:
+    return Type(b.getType<Float8E4M3FNType>());
+  case 18:
+    return Type(b.getType<Float8E4M3FNUZType>());
+  case 19:
+    return Type(b.getType<Float8E5M2Type>());
+  case 20:
+    return Type(b.getType<Float8E5M2FNUZType>());
+  case 21:
+    return integer(4, true);
+  case 22:
+    return integer(4);
+  case 23:
+    return Type(b.getType<Float4E2M1FNType>());
+  case 25:
+    return integer(2, true);
+  case 26:
+    return integer(2);
   default:
     return node.error() << "conversion to the tensor type with code " << code
                         << " is not supported";
@@ -518,8 +537,8 @@ FailureOr<Type> lumen::readElementType(Node &node, StringRef name, int64_t absen
 }
 
 static LogicalResult castTo(Node &node, Type type) {
-  // Both decide how 8-bit floats are rounded, which we do not convert to.
-  node.ignore("saturate");
+  bool saturates = node.integer("saturate", 1) != 0;
+  // Decides for f8E8M0 only.
   StringRef rounding = node.string("round_mode", "up");
   if (!llvm::is_contained({"up", "down", "nearest"}, rounding))
     return node.error() << "attribute 'round_mode' is '" << rounding
@@ -527,8 +546,17 @@ static LogicalResult castTo(Node &node, Type type) {
   Value x = node.input(0);
   if (!isa<RankedTensorType>(x.getType()))
     return node.error() << "input is of type " << x.getType() << ", expected a tensor";
-  bool isText = isa<lumen::StringType>(type) || isa<lumen::StringType>(getElementTypeOrSelf(x));
-  return node.yield(isText ? castText(node.emit, x, type) : node.emit.convert(x, type));
+  if (isa<Float8E8M0FNUType>(type))
+    return node.error() << "conversion to " << type << " is not supported";
+  Type from = getElementTypeOrSelf(x);
+  auto narrow = storedTypeOf(type) ? dyn_cast<FloatType>(type) : FloatType();
+  if (isa<lumen::StringType>(type) || isa<lumen::StringType>(from)) {
+    Type number = narrow ? Type(node.emit.builder.getF32Type()) : type;
+    x = castText(node.emit, x, number);
+  }
+  if (narrow && from != narrow)
+    return node.yield(convertToNarrow(node.emit, x, narrow, saturates));
+  return node.yield(isa<lumen::StringType>(type) ? x : node.emit.convert(x, type));
 }
 
 static LogicalResult cast(Node &node) {
@@ -566,6 +594,7 @@ static LogicalResult castLike(Node &node) {
 //===----------------------------------------------------------------------===//
 
 constexpr unsigned kMany = OperatorRow::kVariadic;
+constexpr StringLiteral kCasts = "from all types but complex ones, and to all but these and f8E8M0";
 
 static const OperatorRow rows[] = {
     {"Abs", 1, 1, unary<UK::Abs>},
@@ -583,9 +612,9 @@ static const OperatorRow rows[] = {
     {"BitwiseNot", 1, 1, unary<UK::Not>},
     {"BitwiseOr", 2, 2, logical<BK::Or, false>},
     {"BitwiseXor", 2, 2, logical<BK::Xor, false>},
-    {"Cast", 1, 1, cast, "between strings, and numbers and booleans of 8 to 64 bits"},
+    {"Cast", 1, 1, cast, kCasts},
     OperatorRow{"Cast", 1, 1, cast}.ofValues(),
-    {"CastLike", 2, 2, castLike, "between strings, and numbers and booleans of 8 to 64 bits"},
+    {"CastLike", 2, 2, castLike, kCasts},
     OperatorRow{"CastLike", 2, 2, castLike}.ofValues(),
     {"Ceil", 1, 1, realUnary<UK::Ceil>},
     {"Celu", 1, 1, activation<celu>},

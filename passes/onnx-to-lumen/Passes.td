@@ -48,6 +48,27 @@ def ConvertOnnxToLumen : Pass<"convert-onnx-to-lumen", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lumen::LumenDialect", "::mlir::func::FuncDialect"];
 }
 
+def StoreNarrowTypes : Pass<"store-narrow-types", "::mlir::ModuleOp"> {
+  let summary = "make bytes of elements of less than 16 bits that are no integers of 8";
+  let description = [{
+    An integer of 2 or 4 bits becomes its value in 8, a float of 4 to 8 bits its code in
+    `ui8`. Elements are at most moved and converted: a float's code is looked up in a table
+    of all values, and found for a number by bisection of the bounds between them, so that
+    every type is rounded by the same few operations. Inputs and outputs keep the type of a
+    float as `lumen.dtype`.
+
+    Example:
+    ```mlir
+    %0 = lumen.convert %x : tensor<8xf8E5M2> -> tensor<8xf32>
+    // becomes
+    %0 = lumen.constant dense<...> : tensor<256xf32>
+    %1 = lumen.convert %x : tensor<8xui8> -> tensor<8xi64>
+    %2 = lumen.pick %0 (%1) [-1] : tensor<256xf32>, (tensor<8xi64>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::lumen::LumenDialect"];
+}
+
 def VerifyNoOnnx : Pass<"verify-no-onnx", "::mlir::ModuleOp"> {
   let summary = "check that no operation of the onnx dialect is left";
 }

@@ -2,6 +2,8 @@
 
 #include "passes/onnx-to-lumen/Quantization.h"
 
+#include "passes/onnx-to-lumen/NarrowTypes.h"
+
 using namespace mlir;
 using namespace lumen;
 
@@ -20,8 +22,8 @@ bool lumen::isZeroPoint(Value zero) {
 }
 
 /// Repeats each entry along an axis for the elements of its block.
-static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what,
-                                     Node::Shape shape, const QuantizationGrain &grain) {
+static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what, Node::Shape shape,
+                                     const QuantizationGrain &grain) {
   Emitter &emit = node.emit;
   Sizes given = Emitter::shapeOf(parameter), blocks(shape);
   SymExpr size = shape[grain.axis];
@@ -76,8 +78,8 @@ FailureOr<Value> lumen::dequantize(Node &node, Value x, const Quantization &how)
     x = convert(x, real);
   if (!isZeroPoint(how.zero)) {
     Type type = Emitter::typeOf(x).getElementType();
-    FailureOr<Value> zero = spreadParameter(node, emit.convert(how.zero, type), "zero point",
-                                            shape, how.grain);
+    FailureOr<Value> zero =
+        spreadParameter(node, emit.convert(how.zero, type), "zero point", shape, how.grain);
     if (failed(zero))
       return failure();
     x = emit.binary(BK::Sub, x, *zero);
@@ -106,15 +108,15 @@ FailureOr<Value> lumen::quantize(Node &node, Value x, const Quantization &how, T
   if (isa<IntegerType>(to))
     x = emit.unary(UK::RoundEven, x);
   if (!isZeroPoint(how.zero)) {
-    FailureOr<Value> zero = spreadParameter(node, emit.convert(how.zero, real), "zero point",
-                                            shape, how.grain);
+    FailureOr<Value> zero =
+        spreadParameter(node, emit.convert(how.zero, real), "zero point", shape, how.grain);
     if (failed(zero))
       return failure();
     x = emit.binary(BK::Add, x, *zero);
   }
   // Conversion to integers saturates by itself.
-  (void)saturates;
-  return emit.convert(x, to);
+  auto narrow = dyn_cast<FloatType>(to);
+  return narrow ? convertToNarrow(emit, x, narrow, saturates) : emit.convert(x, to);
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,8 +183,8 @@ std::optional<Dequantized> lumen::findDequantized(Emitter &emit, Value numbers, 
   std::optional<Parameter> zero;
   if (BinaryOp difference = findBinary(numbers, BK::Sub)) {
     zero = findParameter(emit, difference.getRhs());
-    bool isAlike = zero && (Emitter::typeOf(zero->value).getRank() == 0 ||
-                            zero->axis == found.how.grain.axis);
+    bool isAlike =
+        zero && (Emitter::typeOf(zero->value).getRank() == 0 || zero->axis == found.how.grain.axis);
     if (!isAlike)
       return std::nullopt;
     numbers = difference.getLhs();
@@ -257,9 +259,10 @@ static FailureOr<QuantizationGrain> readGrain(Node &node) {
   return grain;
 }
 
-/// Integers that stand for numbers.
+/// Elements of few bits that stand for numbers.
 static bool isQuantizedType(Type type) {
-  return isa<IntegerType>(type) && llvm::is_contained({8, 16}, type.getIntOrFloatBitWidth());
+  return storedTypeOf(type) ||
+         (isa<IntegerType>(type) && llvm::is_contained({8u, 16u}, type.getIntOrFloatBitWidth()));
 }
 
 static LogicalResult quantizeLinear(Node &node) {
@@ -278,9 +281,8 @@ static LogicalResult quantizeLinear(Node &node) {
                           << ", but the zero point has element type " << typeText(to);
     to = *wanted;
   }
-  if (!isQuantizedType(to))
-    return node.error() << "result has element type " << typeText(to)
-                        << ", which is not supported";
+  if (!isQuantizedType(to) || isa<Float8E8M0FNUType>(to))
+    return node.error() << "result has element type " << typeText(to) << ", which is not supported";
   bool saturates = node.integer("saturate", 1) != 0;
   Emitter &emit = node.emit;
   // Division in single precision is at least as exact as any other that may be asked for.
@@ -312,8 +314,9 @@ static LogicalResult dequantizeLinear(Node &node) {
       return failure();
     to = *wanted;
   }
-  FailureOr<Value> result =
-      dequantize(node, node.input(0), {node.input(1), node.input(2), *grain});
+  if (isa<Float8E8M0FNUType>(to))
+    return node.error() << "result has element type " << typeText(to) << ", which is not supported";
+  FailureOr<Value> result = dequantize(node, node.input(0), {node.input(1), node.input(2), *grain});
   return failed(result) ? failure() : node.yield(node.emit.convert(*result, to));
 }
 
@@ -339,8 +342,10 @@ static LogicalResult dynamicQuantizeLinear(Node &node) {
   return node.yield({*result, scale, *zero});
 }
 
-static constexpr StringLiteral kFrom = "from integers of 8 and 16 bits, and i32";
-static constexpr StringLiteral kTo = "to integers of 8 and 16 bits";
+static constexpr StringLiteral kFrom =
+    "from integers of 2 to 16 bits, i32, and floats of 4 to 8 bits";
+static constexpr StringLiteral kTo =
+    "to integers of 2 to 16 bits, and floats of 4 to 8 bits but f8E8M0";
 
 static const OperatorRow rows[] = {
     {"DequantizeLinear", 2, 3, dequantizeLinear, kFrom, 10},

@@ -13,6 +13,7 @@ import sys
 import zlib
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -34,6 +35,18 @@ class Broken(Exception):
     def __init__(self, message, status=None):
         super().__init__(message)
         self.status = status  # None where it did not end
+
+
+def stored(array):
+    """Elements of a byte at most as compiled models pass them, floats of 8 bits as f32."""
+    dtype = array.dtype
+    if dtype in (ml_dtypes.int2, ml_dtypes.int4):
+        return array.astype(np.int8)
+    if dtype in (ml_dtypes.uint2, ml_dtypes.uint4):
+        return array.astype(np.uint8)
+    if dtype == ml_dtypes.float4_e2m1fn:
+        return array.view(np.uint8)
+    return array.astype(np.float32) if dtype.name.startswith("float8") else array
 
 
 def value_info(name, array, fixed=None):
@@ -84,7 +97,14 @@ def reference(model, inputs, names):
                                            providers=["CPUExecutionProvider"])
     wanted = {value.name for value in session.get_inputs()}
     feed = {name: np.asarray(array) for name, array in inputs.items() if name in wanted}
-    return dict(zip(names, (np.asarray(array) for array in session.run(list(names), feed))))
+    types = {value.name: value.type for value in session.get_outputs()}
+
+    def typed(name, array):
+        # It gives floats of 8 bits as their codes.
+        kind = types[name].removeprefix("tensor(").removesuffix(")")
+        return array.view(kind.replace("8", "8_")) if kind.startswith("float8") else array
+
+    return dict(zip(names, map(typed, names, map(np.asarray, session.run(list(names), feed)))))
 
 
 def mismatch(actual, expected, rtol=RTOL, atol=ATOL, within=0):
@@ -150,7 +170,7 @@ def differences(model, inputs, expected, folder, runs, within=None):
     call(["lumenc", path, "-o", artifact, "-j1"])
     arguments = []
     for index, (name, array) in enumerate(inputs.items()):
-        np.save(folder / f"input{index}.npy", array)
+        np.save(folder / f"input{index}.npy", stored(array))
         arguments += ["--input", f"{name}=@{folder}/input{index}.npy"]
     found = {}
     for level, threads in runs:
@@ -158,7 +178,7 @@ def differences(model, inputs, expected, folder, runs, within=None):
         call(["lumen-run", artifact, *arguments, "--threads", threads, "--save-outputs", outputs],
              env=dict(os.environ, LUMEN_CPU_LEVEL=level))
         for name, array in expected.items():
-            words = mismatch(np.load(output_file(outputs, name)), array,
+            words = mismatch(np.load(output_file(outputs, name)), stored(array),
                              within=(within or {}).get(name, 0))
             if words:
                 found.setdefault(name, f"at {level} on {threads} threads: {words}")

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import helper
@@ -44,9 +45,12 @@ from operator_rows import REDUCTIONS, ROWS
 
 BATCH = 40
 
-DTYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32,
           "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-          "bool": np.bool_}
+          "bool": np.bool_, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4, "i2": ml_dtypes.int2,
+          "u2": ml_dtypes.uint2, "f4": ml_dtypes.float4_e2m1fn, "f8e8m0": ml_dtypes.float8_e8m0fnu,
+          "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+          "f8e5m2": ml_dtypes.float8_e5m2, "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz}
 
 
 def random_array(rng, shape, dtype, low, high):
@@ -60,7 +64,7 @@ def random_array(rng, shape, dtype, low, high):
                                    101 if high is None else int(high) + 1, shape)).astype(dtype)
 
 
-OPERAND = re.compile(r"(?P<constant>=?)(?:(?P<dtype>[a-z]+\d*):)?"
+OPERAND = re.compile(r"(?P<constant>=?)(?:(?P<dtype>[a-z][a-z0-9]*):)?"
                      r"(?:\[(?P<numbers>[^\]]*)\]|(?P<shape>scalar|\d+(?:x\d+)*))"
                      r"(?P<whole>!(?:nan)?)?(?:@(?P<low>[^~]+)~(?P<high>.+))?$")
 

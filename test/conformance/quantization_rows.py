@@ -59,6 +59,39 @@ row("DynamicQuantizeLinear", "3x37@1~5", outputs=3)
 row("DynamicQuantizeLinear", "3x37@-5~-1", outputs=3)
 row("DynamicQuantizeLinear", "f32:[0,0,0]", outputs=3)
 
+# ---- Narrow types ----------------------------------------------------------
+
+# Their codes in TensorProto, the first version that has them, and bounds of whole numbers
+# that all are exact.
+NARROW = {"i4": (22, 21, "@-8~7"), "u4": (21, 21, "@0~15"), "i2": (26, 25, "@-2~1"),
+          "u2": (25, 25, "@0~3"), "f4": (23, 23, "@-4~4"), "f8e4m3fn": (17, 21, "@-16~16"),
+          "f8e4m3fnuz": (18, 21, "@-16~16"), "f8e5m2": (19, 21, "@-8~8"),
+          "f8e5m2fnuz": (20, 21, "@-8~8")}
+CORNERS = "f32:[0,-0,nan,inf,-inf,448,464,465,-464,240,248,-249,57344,61440,-61441,1e-9,-0.002]"
+for dtype, (code, opset, bounds) in NARROW.items():
+    constant = f"={dtype}:3x38{bounds}"
+    row("Cast", f"{constant}", opset, to=1)
+    row("Cast", f"{constant}", opset, to=10)
+    row("CastLike", f"{constant} f64:1", opset)
+    row("Transpose", f"{constant}", opset)
+    row("DequantizeLinear", f"={dtype}:90x70{bounds} ={SCALE}", opset)
+    row("DequantizeLinear", f"{constant} 3@0.1~1", opset, axis=0)
+    row("DequantizeLinear", f"{constant} =3x2@0.1~1", opset, axis=1, block_size=19)
+    if dtype[0] == "f":
+        row("Cast", f"70x9@-7~7", opset, to=code)
+        row("Cast", f"f16:70x9@-1~1", opset, to=code)
+        row("CastLike", f"70x9@-7~7 ={dtype}:[1]", opset)
+    else:
+        row("Cast", f"i32:70x9@-99~99", opset, to=code)
+        row("DequantizeLinear", f"{constant} ={SCALE} ={dtype}:scalar@0~1", opset)
+    row("QuantizeLinear", f"70x9@-9~9 {SCALE} ={dtype}:scalar@0~0", opset)
+    row("QuantizeLinear", f"7x9@-9~9 =9@0.1~1", opset, output_dtype=code)
+    if dtype.startswith("f8"):
+        for saturate in (0, 1):
+            row("Cast", CORNERS, opset, to=code, saturate=saturate)
+        row("Cast", f"{dtype}:3x38{bounds}", opset, to=1)
+row("DequantizeLinear", "=f4:3x38@-4~4 =f8e8m0:3x2@1~4", 24, axis=1, block_size=19, output_dtype=1)
+
 # ---- Products --------------------------------------------------------------
 
 MATRICES = [("5x37", "37x19"), ("1x64", "64x64"), ("7x3", "3x130"), ("2x3x9x21", "21x70"),

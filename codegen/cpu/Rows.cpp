@@ -176,7 +176,7 @@ RowPlan RowPlan::make(ArrayRef<SymExpr> shape, const llvm::SmallBitVector &reduc
     }
     // Wide enough for whole cache lines and independent sums, at least 4096 elements.
     int64_t size = loop.size.asConstant().value_or(std::numeric_limits<int64_t>::max());
-    int64_t rowSize = typicalValue(plan.rowSize());
+    int64_t rowSize = std::max<int64_t>(typicalValue(plan.rowSize()), 1); // of nothing: 0
     plan.chunk = lanes * unroll;
     while (plan.chunk < size && plan.chunk * rowSize < 4096)
       plan.chunk *= 2;

@@ -146,10 +146,17 @@ template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
     return failure();
   bool keepDims = node.integer("keepdims", 1) != 0;
   bool isLast = node.getOpset() >= 12 && node.integer("select_last_index", 0) != 0;
-  SymExpr size = node.inputShape(0)[*axis];
-  if (size == SymExpr(0))
+  Sizes input = node.inputShape(0);
+  SymExpr size = input[*axis], rest = 1;
+  for (auto [i, other] : llvm::enumerate(input))
+    if (static_cast<int64_t>(i) != *axis)
+      rest *= other;
+  // Of nothing there is no extreme, unless none is asked for.
+  SymExpr least = size.asConstant().value_or(0) > 0 ? SymExpr(0) : SymExpr::min(1, rest);
+  if (size == SymExpr(0) && least == SymExpr(1))
     return node.error() << "dimension " << *axis << " is empty";
-  node.emit.check(CheckKind::LessEqual, 1, size, "the number of elements to find an extreme of");
+  node.emit.check(CheckKind::LessEqual, least, size,
+                  "the number of elements to find an extreme of");
   Value index = extremeIndex(node.emit, node.input(0), extreme, *axis, isLast);
   Sizes shape = Emitter::shapeOf(index);
   if (!keepDims)

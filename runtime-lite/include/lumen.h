@@ -34,6 +34,7 @@
 #include <stdint.h>
 #ifndef LUMEN_NO_DLOPEN
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,15 +52,16 @@ extern "C" {
 
 typedef enum lumen_code {
   LUMEN_OK = 0,
-  LUMEN_ERROR_INVALID_ARGUMENT = 1, /* the caller's mistake: a type, a shape, a name */
-  LUMEN_ERROR_NOT_FOUND = 2,        /* a file or a name that does not exist */
-  LUMEN_ERROR_VERSION = 3,          /* artifact and header do not fit together */
-  LUMEN_ERROR_UNSUPPORTED = 4,      /* this runtime or device cannot do it */
+  /* The caller's mistake: a type, a shape, a name, or data that a node cannot take, such
+   * as an index out of range. */
+  LUMEN_ERROR_INVALID_ARGUMENT = 1,
+  LUMEN_ERROR_NOT_FOUND = 2,   /* a file or a name that does not exist */
+  LUMEN_ERROR_VERSION = 3,     /* artifact and header do not fit together */
+  LUMEN_ERROR_UNSUPPORTED = 4, /* this runtime or device cannot do it */
   LUMEN_ERROR_OUT_OF_MEMORY = 5,
   LUMEN_ERROR_IO = 6,     /* a file could not be read */
   LUMEN_ERROR_DEVICE = 7, /* a device failed, or none fits */
-  LUMEN_ERROR_MODEL = 8   /* the model itself gave up (indices out of range do not count:
-                             Gather and its like clamp them to the nearest element) */
+  LUMEN_ERROR_MODEL = 8   /* the model itself gave up: a loop that does not end */
 } lumen_code;
 
 typedef struct lumen_status {
@@ -376,7 +378,7 @@ static inline lumen_value lumen_tensor_value(const void *data, lumen_dtype dtype
 }
 
 /* An output to be written into the caller's `capacity` bytes at `data`. Type and
- * shape are filled by the run. Must not overlap an input. */
+ * shape are filled by the run; see lumen_run() for how much it must hold. */
 static inline lumen_value lumen_output_buffer(void *data, uint64_t capacity) {
   lumen_value value = {0, 0, 0, {{0, {1, 0}, 0, {0, 0, 0}, 0, 0, 0}}};
   value.u.tensor.data = data;
@@ -451,12 +453,14 @@ static inline int lumen_detail_fail(lumen_status *status, int code, const char *
 }
 
 /* The loader maps what the headers of a file promise, and touching what a cut file
- * lacks would end the process with SIGBUS; and it waits for the writer of a FIFO.
- * All else is the loader's to tell. */
+ * lacks would end the process with SIGBUS; it waits for the writer of a FIFO; and it
+ * has but one code for all that fails. */
 static inline int lumen_detail_check_file(const char *path, lumen_status *status) {
   struct stat info;
   if (stat(path, &info) != 0)
-    return LUMEN_OK;
+    return lumen_detail_fail(
+        status, errno == ENOENT || errno == ENOTDIR ? LUMEN_ERROR_NOT_FOUND : LUMEN_ERROR_IO, path,
+        strerror(errno));
   if (!S_ISREG(info.st_mode))
     return lumen_detail_fail(status, LUMEN_ERROR_IO, path,
                              S_ISDIR(info.st_mode)
@@ -464,11 +468,13 @@ static inline int lumen_detail_check_file(const char *path, lumen_status *status
                                  : "is no regular file, expected one made by lumenc");
   FILE *file = fopen(path, "rb");
   if (!file)
-    return LUMEN_OK;
+    return lumen_detail_fail(status, LUMEN_ERROR_IO, path, strerror(errno));
   ElfW(Ehdr) header;
   uint64_t needed = 0;
-  if (fread(&header, sizeof(header), 1, file) == 1 &&
-      memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
+  memset(&header, 0, sizeof(header));
+  size_t length = fread(&header, 1, sizeof(header), file);
+  int is_elf = memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+  if (length == sizeof(header) && is_elf && header.e_phentsize == sizeof(ElfW(Phdr)) &&
       fseek(file, (long)header.e_phoff, SEEK_SET) == 0) {
     needed = header.e_phoff + (uint64_t)header.e_phnum * sizeof(ElfW(Phdr));
     ElfW(Phdr) segment;
@@ -477,6 +483,10 @@ static inline int lumen_detail_check_file(const char *path, lumen_status *status
         needed = segment.p_offset + segment.p_filesz;
   }
   fclose(file);
+  if (!is_elf)
+    return lumen_detail_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, path,
+                             "is not a model made by lumenc; compile it first, as in "
+                             "lumenc model.onnx -o model.so");
   if (needed <= (uint64_t)info.st_size)
     return LUMEN_OK;
   char message[100];
@@ -496,12 +506,16 @@ static inline int lumen_library_open(const char *path, lumen_library *library,
     return code;
   /* A bare name would be searched for in the system's library folders. */
   char buffer[4096];
+  const char *name = path;
   if (!strchr(path, '/') && (size_t)snprintf(buffer, sizeof(buffer), "./%s", path) < sizeof(buffer))
-    library->handle = dlopen(buffer, RTLD_NOW | RTLD_LOCAL);
-  else
-    library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    name = buffer;
+  library->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library->handle) {
     const char *reason = dlerror();
+    /* The loader begins with the name, and so do we. */
+    size_t length = strlen(name);
+    if (reason && strncmp(reason, name, length) == 0 && strncmp(reason + length, ": ", 2) == 0)
+      reason += length + 2;
     return lumen_detail_fail(status, LUMEN_ERROR_IO, path, reason ? reason : "cannot be loaded");
   }
   void *address = lumen_detail_find_module(library->handle);
@@ -675,15 +689,23 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
 }
 
 /* Computes all outputs. Inputs and outputs are in the model's order and all are
- * given. Inputs are row-major and in host memory, of any alignment. None may lie in
- * what the context's last run left (carried state: copy it, or give its outputs memory
- * of your own); that is refused. An output
- * whose data is NULL, or what the last run left there, is the context's until
- * its next run; else it is written into the caller's memory of `capacity` bytes.
- * Type, shape (the context's) and strides of the outputs are filled. Allocates
- * nothing where shapes are fixed, or one of the last eight sets of shapes comes
- * again. After an error the outputs are undefined, and
- * the context can go on. */
+ * given. Inputs are row-major and in host memory, of any alignment; u8 passes for
+ * bool, as DLPack had none before version 1. None may lie in what the context's last
+ * run left (carried state: copy it, or give its outputs memory of your own); that is
+ * refused.
+ *
+ * An output whose data is NULL, or what the last run left there, is the context's until
+ * its next run; else it is written into the caller's memory of `capacity` bytes. That
+ * must hold the shape that lumen_output_shapes() tells, be it exact or an upper bound
+ * (NonZero, NMS: the largest case); an output with a dimension of -1 there (what a loop
+ * stacks) is the context's in every run. The caller's memory of an output must not
+ * overlap a tensor of the inputs, another output, or memory of the context: refused too.
+ * Type, shape (the context's) and strides of the outputs are filled.
+ *
+ * Integers wrap around; one that is divided by 0 gives 0, and so does its remainder.
+ *
+ * Allocates nothing where shapes are fixed, or one of the last eight sets of shapes
+ * comes again. After an error the outputs are undefined, and the context can go on. */
 static inline int lumen_run(lumen_context *context, const lumen_value *inputs, uint32_t num_inputs,
                             lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   return context->api->run(context, inputs, num_inputs, outputs, num_outputs, status);

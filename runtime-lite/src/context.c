@@ -178,7 +178,7 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
   if (!code)
     code = follow_shapes(context, inputs, status);
   if (!code)
-    code = lumen_check_outputs(context, outputs, num_outputs, status);
+    code = lumen_check_outputs(context, inputs, outputs, num_outputs, status);
   if (code)
     return code;
   const lumen_abi_model *abi = context->model->abi;

@@ -88,8 +88,9 @@ int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, ui
                        bool with_data, lumen_status *status);
 /* Fails where a (checked) input lies in results of the last run: the next overwrites them. */
 int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_status *status);
-int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,
-                        lumen_status *status);
+/* Given the (checked) inputs, which memory of the caller's for outputs must not overlap. */
+int lumen_check_outputs(const context *context, const lumen_value *inputs,
+                        const lumen_value *outputs, uint32_t count, lumen_status *status);
 
 /* context.c, for the table in api.c. */
 int lumen_context_create_impl(lumen_model *, const lumen_context_options *, lumen_context **,

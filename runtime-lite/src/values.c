@@ -257,8 +257,64 @@ int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_s
   return LUMEN_OK;
 }
 
-int lumen_check_outputs(const context *context, const lumen_value *outputs, uint32_t count,
-                        lumen_status *status) {
+/* Where a run writes an output into the caller's memory; NULL: nowhere, or nothing. */
+static const char *brought(const context *context, const lumen_value *outputs, uint32_t index) {
+  const lumen_tensor *tensor = &outputs[index].u.tensor;
+  if (!lumen_is_numbers(&context->model->abi->outputs[index]) || !tensor->data ||
+      tensor->data == context->handed_out[index] || !context->plan->output_bytes[index])
+    return NULL;
+  return (const char *)tensor->data + tensor->byte_offset;
+}
+
+/* Fails where one of the first `count` outputs shares bytes with the value at `begin`. */
+static int check_overlap(const context *context, const lumen_value *outputs, uint32_t count,
+                         const char *role, const char *name, const char *begin, uint64_t bytes,
+                         lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < count; ++i) {
+    const char *output = brought(context, outputs, i);
+    /* An address that lies before the other wraps around to a huge distance. */
+    if (output && ((uintptr_t)output - (uintptr_t)begin < bytes ||
+                   (uintptr_t)begin - (uintptr_t)output < context->plan->output_bytes[i]))
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "output '%s': its memory overlaps that of %s '%s'", abi->outputs[i].name,
+                        role, name);
+  }
+  return LUMEN_OK;
+}
+
+/* Fails where memory that the caller brings for (checked) outputs is also that of an
+ * input, of another output, or of the context. */
+static int check_outputs_apart(const context *context, const lumen_value *inputs,
+                               const lumen_value *outputs, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  int code = LUMEN_OK;
+  uint32_t num_brought = 0;
+  for (uint32_t i = 0; i < abi->num_outputs && !code; ++i) {
+    const char *output = brought(context, outputs, i);
+    if (!output)
+      continue;
+    ++num_brought;
+    if (owner_of(context, output) != LUMEN_ABI_NONE)
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "output '%s': lies in memory of the context", abi->outputs[i].name);
+    code = check_overlap(context, outputs, i, "output", abi->outputs[i].name, output,
+                         context->plan->output_bytes[i], status);
+  }
+  for (uint32_t i = 0; i < abi->num_inputs && num_brought && !code; ++i) {
+    const lumen_tensor *tensor = &inputs[i].u.tensor;
+    if (!lumen_is_numbers(&abi->inputs[i]) || !tensor->data)
+      continue;
+    uint64_t bytes = lumen_tensor_bytes(abi->inputs[i].dtype, tensor->ndim, tensor->shape);
+    if (bytes)
+      code = check_overlap(context, outputs, abi->num_outputs, "input", abi->inputs[i].name,
+                           (const char *)tensor->data + tensor->byte_offset, bytes, status);
+  }
+  return code;
+}
+
+int lumen_check_outputs(const context *context, const lumen_value *inputs,
+                        const lumen_value *outputs, uint32_t count, lumen_status *status) {
   const lumen_abi_model *abi = context->model->abi;
   int code = check_count("outputs", count, abi->num_outputs, outputs, status);
   if (code)
@@ -290,5 +346,5 @@ int lumen_check_outputs(const context *context, const lumen_value *outputs, uint
                         "output '%s': capacity is %llu bytes, expected at least %llu", info->name,
                         (unsigned long long)outputs[i].capacity, (unsigned long long)bytes);
   }
-  return LUMEN_OK;
+  return check_outputs_apart(context, inputs, outputs, status);
 }

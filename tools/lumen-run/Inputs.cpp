@@ -5,6 +5,7 @@
 #include "dialects/Lumen/Symbols.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -52,6 +53,77 @@ std::string missingSymbol(const lumen_dim &dim, const StringMap<int64_t> &dims) 
   return missing == symbols.end() ? dim.symbol : *missing;
 }
 
+// Every symbol of the inputs, and every text of a dimension: what a size can be given for.
+std::set<std::string> nameableDims(const lumen_value_info *inputs, uint32_t count) {
+  std::set<std::string> names;
+  for (uint32_t i = 0; i < count; ++i)
+    for (int32_t d = 0; d < inputs[i].rank; ++d) {
+      const lumen_dim &dim = inputs[i].dims[d];
+      if (dim.extent >= 0 || !dim.symbol)
+        continue;
+      names.insert(dim.symbol);
+      if (std::optional<SymExpr> size = SymExpr::parse(dim.symbol))
+        size->collectSymbols(names);
+    }
+  return names;
+}
+
+Error checkDims(const StringMap<int64_t> &dims, const lumen_value_info *inputs, uint32_t count) {
+  std::set<std::string> known = nameableDims(inputs, count), unknown;
+  for (StringRef name : dims.keys())
+    if (!known.count(name.str()))
+      unknown.insert(name.str());
+  if (unknown.empty())
+    return Error::success();
+  std::string others = known.empty() ? "" : ", but '" + join(known, "', '") + "'";
+  return usageError("--dim " + *unknown.begin() +
+                    ": the dimensions of the inputs have no such symbol" + others);
+}
+
+// Notes the sizes of symbols that follow from the extent of a dimension. What is known
+// already stays: where it does not fit, the model itself says so.
+void learnDim(const lumen_dim &dim, int64_t extent, StringMap<int64_t> &dims) {
+  if (dim.extent >= 0 || !dim.symbol)
+    return;
+  dims.try_emplace(dim.symbol, extent);
+  std::set<std::string> symbols;
+  std::optional<SymExpr> size = SymExpr::parse(dim.symbol);
+  if (!size)
+    return;
+  size->collectSymbols(symbols);
+  for (StringRef known : dims.keys())
+    symbols.erase(known.str());
+  if (symbols.size() != 1)
+    return;
+  // With one symbol left the size is a line through its values at 0 and 1.
+  const std::string &symbol = *symbols.begin();
+  auto at = [&](int64_t value) {
+    StringMap<int64_t> values = dims;
+    values[symbol] = value;
+    return size->evaluate(values);
+  };
+  std::optional<int64_t> zero = at(0), one = at(1);
+  if (!zero || !one || *zero == *one)
+    return;
+  int64_t value = (extent - *zero) / (*one - *zero);
+  if (value >= 0 && at(value) == extent)
+    dims[symbol] = value;
+}
+
+void learnDims(const lumen_value_info &info, ArrayRef<int64_t> shape, StringMap<int64_t> &dims) {
+  if (info.rank == static_cast<int64_t>(shape.size()))
+    for (auto [d, extent] : enumerate(shape))
+      learnDim(info.dims[d], extent, dims);
+}
+
+// "2x3x32": the extents that are known, 3 for the others.
+std::string exampleShape(const lumen_value_info &info, const StringMap<int64_t> &dims) {
+  std::vector<int64_t> shape;
+  for (int32_t d = 0; d < info.rank; ++d)
+    shape.push_back(sizeOf(info.dims[d], dims).value_or(3));
+  return formatShape(shape);
+}
+
 // The fixed extents, with the dynamic ones taken from "1x3x224x224", else from the
 // sizes of their symbols.
 Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, StringRef text,
@@ -77,7 +149,8 @@ Expected<std::vector<int64_t>> resolveShape(const lumen_value_info &info, String
           "input '" + Twine(info.name) + "': dimension " + Twine(d) +
           (info.dims[d].symbol ? " ('" + Twine(info.dims[d].symbol) + "')" : Twine("")) +
           " is dynamic; give its size, as in --dim \"" + symbol +
-          "=3\", or the input's shape, as in --input " + info.name + "=random:1x3");
+          "=3\", or the input's shape, as in --input " + info.name +
+          "=random:" + exampleShape(info, dims));
     }
     shape.push_back(*size);
   }
@@ -97,8 +170,12 @@ Expected<Value> makeInput(const lumen_value_info &info, StringRef text, uint64_t
                           const StringMap<int64_t> &dims) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
   if (!isNumbers(info)) {
-    if (text.consume_front("@") && text.ends_with(".json"))
+    bool isFile = text.consume_front("@");
+    if (isFile && text.ends_with(".json"))
       return readJson(text, info);
+    if (isFile)
+      return usageError("input '" + Twine(info.name) +
+                        "': is no tensor of numbers; expected a .json file, found '" + text + "'");
     return usageError("input '" + Twine(info.name) +
                       "': is no tensor of numbers; give it a file, as in --input " + info.name +
                       "=@FILE.json");
@@ -275,19 +352,41 @@ Expected<std::vector<Value>> makeInputs(InputSources sources, const lumen_value_
                         "' is given twice");
     texts[*index] = rest.str();
   }
-  std::vector<Value> values;
+  if (Error error = checkDims(sources.dims, inputs, count))
+    return std::move(error);
+  auto isCarried = [&](uint32_t i) {
+    return files[i].empty() && !sources.carried.empty() && sources.carried[i];
+  };
   for (uint32_t i = 0; i < count; ++i) {
-    if (files[i].empty() && !sources.carried.empty() && sources.carried[i]) {
-      values.push_back(std::move(*sources.carried[i]));
-      continue;
-    }
-    std::string text = files[i].empty() ? texts[i].value_or("random") : "@" + files[i];
-    // Inputs differ from each other, and one does not depend on the others.
-    Expected<Value> value = makeInput(inputs[i], text, seed + 1000003ull * i, sources.dims);
-    if (!value)
-      return value.takeError();
-    values.push_back(std::move(*value));
+    if (!files[i].empty())
+      texts[i] = "@" + files[i];
+    else if (!texts[i] && !sources.folder.empty() && !isCarried(i))
+      return usageError(sources.folder + ": has no file for input '" + inputs[i].name +
+                        "'; give it one, or a value as in --input " + inputs[i].name + "=random");
   }
+  std::vector<Value> values(count);
+  // Values that bring their shapes come first: others may take sizes from them.
+  auto makeThose = [&](bool withShape) -> Error {
+    for (uint32_t i = 0; i < count; ++i) {
+      StringRef text = texts[i] ? StringRef(*texts[i]) : "random";
+      bool bringsShape = isCarried(i) || text.starts_with("@") || text.contains(':');
+      if (bringsShape != withShape)
+        continue;
+      // Inputs differ from each other, and one does not depend on the others.
+      Expected<Value> value = isCarried(i)
+                                  ? std::move(*sources.carried[i])
+                                  : makeInput(inputs[i], text, seed + 1000003ull * i, sources.dims);
+      if (!value)
+        return value.takeError();
+      values[i] = std::move(*value);
+      if (withShape)
+        learnDims(inputs[i], values[i].shape, sources.dims);
+    }
+    return Error::success();
+  };
+  for (bool withShape : {true, false})
+    if (Error error = makeThose(withShape))
+      return std::move(error);
   return values;
 }
 

@@ -57,8 +57,9 @@ struct InputSources {
 llvm::Expected<llvm::StringMap<int64_t>> readDims(llvm::ArrayRef<std::string> arguments);
 
 // One value per input of the model: from the folder's file for it, else carried,
-// else what the argument that names it says, else random. Fails with a
-// UsageError, or because of a file.
+// else what the argument that names it says, else random; with a folder nothing is random
+// but what an argument asks for. Sizes that no one gives follow from the shapes of the
+// other values. Fails with a UsageError, or because of a file.
 llvm::Expected<std::vector<Value>> makeInputs(InputSources sources, const lumen_value_info *inputs,
                                               uint32_t count, uint64_t seed);
 

@@ -63,7 +63,7 @@ TEST(InputsTest, Shapes) {
   EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({4, 3}));
   EXPECT_EQ(error(fromArguments({}, &dynamicInfo, 1, 1)),
             "input 'd': dimension 0 ('batch') is dynamic; give its size, as in --dim \"batch=3\", "
-            "or the input's shape, as in --input d=random:1x3");
+            "or the input's shape, as in --input d=random:3x3");
   EXPECT_EQ(error(fromArguments({"d=zeros:4xx3"}, &dynamicInfo, 1, 1)),
             "--input d: '4xx3' is not a shape such as 1x3x224x224");
 }
@@ -72,7 +72,7 @@ TEST(InputsTest, Dims) {
   auto dims = readDims({"batch=5", "past + seq=7"});
   ASSERT_TRUE(static_cast<bool>(dims)) << toString(dims.takeError());
   EXPECT_EQ(dims->lookup("past + seq"), 7);
-  auto tensors = makeInputs({{}, "", {}, *dims}, &dynamicInfo, 1, 1);
+  auto tensors = makeInputs({{}, "", {}, {{"batch", 5}}}, &dynamicInfo, 1, 1);
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ((*tensors)[0].shape.front(), 5);
   EXPECT_EQ(error(readDims({"batch=-1"})), "--dim batch=-1: expected NAME=SIZE, as in batch=8");
@@ -88,7 +88,36 @@ TEST(InputsTest, DimsOfExpressions) {
   EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({7}));
   EXPECT_EQ(error(makeInputs({{}, "", {}, {{"past", 3}}}, &info, 1, 1)),
             "input 'mask': dimension 0 ('2*past + seq') is dynamic; give its size, as in --dim "
-            "\"seq=3\", or the input's shape, as in --input mask=random:1x3");
+            "\"seq=3\", or the input's shape, as in --input mask=random:3");
+}
+
+// What one value has of a size, the others need not be told, be it in an expression; but
+// what is told goes first.
+TEST(InputsTest, DimsOfOtherInputs) {
+  const lumen_dim mask[] = {{-1, -1, "2*past + seq", {0, 0}}}, past[] = {{-1, -1, "past", {0, 0}}},
+                  both[] = {{-1, -1, "seq", {0, 0}}, {-1, -1, "past", {0, 0}}};
+  const lumen_value_info inputs[] = {{"both", LUMEN_TENSOR, LUMEN_F32, 2, 0, both},
+                                     {"past", LUMEN_TENSOR, LUMEN_F32, 1, 0, past},
+                                     {"mask", LUMEN_TENSOR, LUMEN_F32, 1, 0, mask}};
+  auto tensors = fromArguments({"past=zeros:4", "mask=random:11"}, inputs, 3, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({3, 4}));
+  std::vector<std::string> arguments = {"past=zeros:4"};
+  tensors = makeInputs({arguments, "", {}, {{"past", 5}, {"seq", 2}}}, inputs, 3, 1);
+  ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
+  EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>({2, 5}));
+  EXPECT_EQ((*tensors)[2].shape, std::vector<int64_t>({12}));
+  // No size of seq makes 2*4 + seq as small as 7.
+  EXPECT_EQ(error(fromArguments({"past=zeros:4", "mask=random:7"}, inputs, 3, 1)),
+            "input 'both': dimension 0 ('seq') is dynamic; give its size, as in --dim \"seq=3\", "
+            "or the input's shape, as in --input both=random:3x4");
+}
+
+TEST(InputsTest, UnknownDims) {
+  EXPECT_EQ(error(makeInputs({{}, "", {}, {{"bach", 3}, {"batch", 3}}}, &dynamicInfo, 1, 1)),
+            "--dim bach: the dimensions of the inputs have no such symbol, but 'batch'");
+  EXPECT_EQ(error(makeInputs({{}, "", {}, {{"batch", 3}}}, infos, 2, 1)),
+            "--dim batch: the dimensions of the inputs have no such symbol");
 }
 
 TEST(InputsTest, Mistakes) {
@@ -101,6 +130,9 @@ TEST(InputsTest, Mistakes) {
             "x.txt: expected a name that ends in .npy or .pb");
   EXPECT_EQ(error(fromArguments({"a=zeros", "a=random"}, infos, 2, 1)),
             "--input a=random: input 'a' is given twice");
+  const lumen_value_info strings = {"s", LUMEN_TENSOR, LUMEN_STRING, 1, 0, fixedDims};
+  EXPECT_EQ(error(fromArguments({"s=@s.npy"}, &strings, 1, 1)),
+            "input 's': is no tensor of numbers; expected a .json file, found 's.npy'");
   EXPECT_EQ(error(fromArguments({"a="}, infos, 2, 1)),
             "--input a: '' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
 }
@@ -168,7 +200,8 @@ TEST_F(FolderTest, DataSet) {
   std::ofstream(folder + "/input_0.pb", std::ios::binary)
       << std::string("\x08\x02\x08\x03\x10\x01\x4a\x18", 8) << raw;
   std::ofstream(folder + "/output_0.pb") << "not read";
-  auto tensors = makeInputs({{}, folder, {}}, infos, 2, 1);
+  std::vector<std::string> arguments = {"a=b=random"};
+  auto tensors = makeInputs({arguments, folder, {}}, infos, 2, 1);
   ASSERT_TRUE(static_cast<bool>(tensors)) << toString(tensors.takeError());
   EXPECT_EQ(first((*tensors)[0]), 2);
 }
@@ -180,6 +213,9 @@ TEST_F(FolderTest, Mistakes) {
   EXPECT_EQ(error(makeInputs({{}, folder, {}}, infos, 2, 1)),
             folder + "/c.npy: the model has no input 'c'");
   std::filesystem::rename(folder + "/c.npy", folder + "/a.npy");
+  EXPECT_EQ(error(makeInputs({{}, folder, {}}, infos, 2, 1)),
+            folder + ": has no file for input 'a=b'; give it one, or a value as in --input "
+                     "a=b=random");
   std::ofstream(folder + "/a.pb") << "";
   EXPECT_EQ(error(makeInputs({{}, folder, {}}, infos, 2, 1)),
             folder + "/a.pb: input 'a' has another file, a.npy");

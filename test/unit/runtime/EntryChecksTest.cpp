@@ -1,6 +1,6 @@
 // A caller's mistake is one message that names the value, what it is and what
 // it should be.
-#include "FakeModel.h"
+#include "TableModel.h"
 
 #include <gtest/gtest.h>
 
@@ -84,6 +84,49 @@ TEST_F(EntryChecksTest, Device) {
 TEST_F(EntryChecksTest, Kind) {
   in.kind = LUMEN_SEQUENCE;
   EXPECT_EQ(run(), "input 'x': is a sequence, expected a tensor");
+}
+
+// Kernels read inputs while they write outputs.
+TEST_F(EntryChecksTest, OutputOverInput) {
+  std::vector<float> both(2 * FakeModel::n);
+  in = lumen_tensor_value(both.data(), LUMEN_F32, 1, shape);
+  for (int64_t offset : {int64_t(0), FakeModel::n - 1}) {
+    out = lumen_output_buffer(both.data() + offset, 4000);
+    EXPECT_EQ(run(), "output 'y': its memory overlaps that of input 'x'") << offset;
+  }
+  in.u.tensor.data = both.data() + FakeModel::n - 1;
+  out = lumen_output_buffer(both.data(), 4000);
+  EXPECT_EQ(run(), "output 'y': its memory overlaps that of input 'x'");
+  in.u.tensor.data = both.data() + FakeModel::n;
+  out = lumen_output_buffer(both.data(), 4000);
+  EXPECT_EQ(run(LUMEN_OK), "");
+}
+
+// Two outputs have memory of their own each.
+TEST(OutputsTest, Overlap) {
+  TableModel model("twins");
+  for (const char *name : {"y", "z"})
+    model.output(name, LUMEN_ABI_F32, {TableModel::fixed(4)});
+  model.finishEntry();
+  OpenModel opened(model);
+  ASSERT_NE(opened.context, nullptr) << opened.status.message;
+  float memory[8];
+  lumen_status status = {};
+  for (int distance : {0, 3, 4}) {
+    lumen_value outputs[] = {lumen_output_buffer(memory + distance, 16),
+                             lumen_output_buffer(memory, 16)};
+    EXPECT_EQ(lumen_run(opened.context, nullptr, 0, outputs, 2, &status),
+              distance < 4 ? LUMEN_ERROR_INVALID_ARGUMENT : LUMEN_OK)
+        << distance;
+    EXPECT_STREQ(status.message, "output 'y': its memory overlaps that of output 'z'");
+  }
+}
+
+// What the context has placed is no memory of the caller's, wherever in it.
+TEST_F(EntryChecksTest, OutputInTheContexts) {
+  EXPECT_EQ(run(LUMEN_OK), "");
+  out = lumen_output_buffer(static_cast<float *>(out.u.tensor.data) + 1, 4000);
+  EXPECT_EQ(run(), "output 'y': lies in memory of the context");
 }
 
 TEST_F(EntryChecksTest, Capacity) {

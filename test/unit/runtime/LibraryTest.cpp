@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
@@ -65,16 +66,30 @@ TEST_F(LibraryTest, TwoCopies) {
 }
 
 TEST_F(LibraryTest, MissingFile) {
-  EXPECT_EQ(lumen_open("/nowhere/model.so", nullptr, &model, &status), LUMEN_ERROR_IO);
-  EXPECT_EQ(std::string(status.message).find("/nowhere/model.so: "), 0u) << status.message;
+  EXPECT_EQ(lumen_open("/nowhere/model.so", nullptr, &model, &status), LUMEN_ERROR_NOT_FOUND);
+  EXPECT_STREQ(status.message, "/nowhere/model.so: No such file or directory");
   EXPECT_EQ(model, nullptr);
 }
 
+// Such as the ONNX file, which someone may give at first.
 TEST_F(LibraryTest, NotALibrary) {
-  std::string path = folder + "/text.so";
-  std::ofstream(path) << "not a library";
+  std::string path = folder + "/model.onnx";
+  for (const char *text : {"no ELF file", ""}) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(status.message, path + ": is not a model made by lumenc; compile it first, as in "
+                                     "lumenc model.onnx -o model.so");
+  }
+}
+
+// What the loader says begins with the path; it is told once.
+TEST_F(LibraryTest, NotForThisMachine) {
+  std::string path = place("fake.so", "other-class.so");
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(EI_CLASS).put('\x7f');
   EXPECT_EQ(lumen_open(path.c_str(), nullptr, &model, &status), LUMEN_ERROR_IO);
-  EXPECT_EQ(std::string(status.message).find(path + ": "), 0u) << status.message;
+  std::string message = status.message;
+  EXPECT_EQ(message.find(path + ": "), 0u) << message;
+  EXPECT_EQ(message.rfind(path), 0u) << message;
 }
 
 TEST_F(LibraryTest, NotAModel) {

@@ -7,6 +7,8 @@
 #include "dialects/Lumen/SymbolUses.h"
 #include "passes/memory/SizeBounds.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::dispatch;
@@ -30,6 +32,7 @@ void ExprTable::describeSymbol(StringRef name, std::string text) {
 unsigned ExprTable::intern(lumen_abi_expr expr, unsigned group) {
   auto [at, isNew] = numberOf.try_emplace({expr.op, expr.a, expr.b, expr.value}, exprs.size());
   if (isNew) {
+    expr.is_report = isReport;
     exprs.push_back(expr);
     groups.push_back(group);
   }
@@ -96,7 +99,7 @@ std::pair<uint32_t, uint32_t> ExprTable::group(unsigned group) const {
 
 ScheduleBuilder::ScheduleBuilder(ModuleOp module, func::FuncOp main, link::ModelTables &tables,
                                  const llvm::StringMap<uint32_t> &kernelIndex)
-    : main(main), tables(tables), kernelIndex(kernelIndex),
+    : main(main), tables(tables), kernelIndex(kernelIndex), kernels(module),
       isStatic(module->hasAttr("lumen.arena_size")) {}
 
 /// Groups in the order in which their symbols get values.
@@ -224,6 +227,43 @@ void ScheduleBuilder::step(lumen_abi_step_kind kind, uint32_t a, uint32_t b, uin
   steps.push_back({static_cast<uint32_t>(kind), a, b, c});
 }
 
+/// Multiplications and additions of a kernel, for reports, over the names of its sizes.
+static SymExpr flopsOf(KernelOp kernel) {
+  SymExpr flops;
+  auto elements = [](Value value) {
+    SymExpr count = 1;
+    for (const SymExpr &size : sizesOf(value))
+      count *= size;
+    return count;
+  };
+  auto tapsOf = [](auto op) {
+    int64_t taps = 1;
+    for (int64_t extent : op.getWindow())
+      taps *= extent;
+    return taps;
+  };
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    SymExpr perElement =
+        llvm::TypeSwitch<Operation *, SymExpr>(&op)
+            .Case<ContractOp>([](ContractOp op) {
+              Sizes lhs = sizesOf(op.getLhs());
+              return lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)] * 2;
+            })
+            .Case<ConvOp>([&](ConvOp op) -> SymExpr {
+              return 2 * tapsOf(op) * int64_t(op.getChannels()) / int64_t(op.getGroups());
+            })
+            .Case<WindowOp>([&](WindowOp op) { return tapsOf(op); })
+            .Case<ReduceOp, ConstantOp, BroadcastOp, IotaOp>([](auto) { return 0; })
+            .Default([](Operation *op) {
+              return cast<LumenOpInterface>(op).getFamily() == Family::Movement ? 0 : 1;
+            });
+    flops += perElement * elements(op.getResult(0));
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      flops += elements(reduce.getOperand());
+  }
+  return flops;
+}
+
 void ScheduleBuilder::addLaunch(LaunchOp op) {
   link::Launch launch;
   launch.kernel = kernelIndex.lookup(op.getKernel());
@@ -232,14 +272,20 @@ void ScheduleBuilder::addLaunch(LaunchOp op) {
   launch.firstSize = tables.sizeExprs.size();
   launch.numOutputs = op.getOuts().size();
   launch.nodes = describe(op.getLoc());
+  SymExpr bytes;
   for (Value value : op->getOperands()) {
-    uint32_t index = bufferIndex.lookup(value);
-    tables.argBuffers.push_back(index);
-    launch.bytes += tables.buffers[index].size;
+    tables.argBuffers.push_back(bufferIndex.lookup(value));
+    bytes += value.getDefiningOp<BufferOp>().getBytes();
   }
-  if (op.getSizes())
-    for (const SymExpr &size : toSizes(*op.getSizes()))
+  auto kernel = kernels.lookup<KernelOp>(op.getKernel());
+  llvm::StringMap<SymExpr> sizeOfName;
+  if (op.getSizes()) {
+    for (auto [name, size] : llvm::zip_equal(kernel.getSizeNames(), toSizes(*op.getSizes()))) {
       tables.sizeExprs.push_back(exprs.add(size));
+      sizeOfName[name] = size;
+    }
+  }
+  work.push_back({flopsOf(kernel).substitute(sizeOfName), bytes});
   launch.numSizes = tables.sizeExprs.size() - launch.firstSize;
   tick();
   step(LUMEN_ABI_STEP_LAUNCH, tables.launches.size());
@@ -426,9 +472,30 @@ void ScheduleBuilder::addBlock(Block &block) {
   }
 }
 
+/// What launches do, for reports, when all that matters has been added. An expression that
+/// is too complicated leaves it unknown.
+void ScheduleBuilder::addWork() {
+  exprs.beginReports();
+  auto add = [&](const SymExpr &amount, uint64_t &number, uint32_t &expr) {
+    if (std::optional<int64_t> constant = amount.asConstant())
+      number = *constant;
+    else if (amount.isValid())
+      expr = exprs.add(amount);
+  };
+  for (auto [launch, amounts] : llvm::zip_equal(tables.launches, work)) {
+    add(amounts.first, launch.flops, launch.flopsExpr);
+    add(amounts.second, launch.bytes, launch.bytesExpr);
+  }
+}
+
 /// Gives expressions, labels and times their final numbers.
 void ScheduleBuilder::finish() {
+  addWork();
   exprs.finish(tables);
+  for (link::Launch &launch : tables.launches) {
+    launch.flopsExpr = exprs.indexOf(launch.flopsExpr);
+    launch.bytesExpr = exprs.indexOf(launch.bytesExpr);
+  }
   tables.numEntryChecks = entryChecks.size();
   for (std::vector<link::Check> *list : {&entryChecks, &lateChecks})
     for (link::Check &check : *list) {

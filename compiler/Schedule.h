@@ -11,6 +11,7 @@
 #include "dialects/Dispatch/Dispatch.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -29,6 +30,8 @@ public:
   void describeSymbol(llvm::StringRef name, std::string text);
   /// A number that `indexOf` translates when the table is complete.
   uint32_t add(const SymExpr &expr) { return expr.lower(*this); }
+  /// For all that is added from now on: nothing but reports reads it.
+  void beginReports() { isReport = true; }
   uint32_t symbolIndex(llvm::StringRef name) const { return symbols.lookup(name).first; }
 
   /// Puts the table in order: groups follow each other, operands come before uses.
@@ -53,6 +56,7 @@ private:
   std::vector<lumen_abi_expr> exprs; ///< operands are numbers, not yet indices
   std::vector<unsigned> groups;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, int64_t>, unsigned> numberOf;
+  bool isReport = false;
   std::vector<uint32_t> order;
   std::map<unsigned, std::pair<uint32_t, uint32_t>> ranges;
 };
@@ -78,6 +82,7 @@ private:
   void addCheck(CheckOp op);
   void addBranch(dispatch::BranchOp op);
   void addRepeat(dispatch::RepeatOp op);
+  void addWork();
   void addRegion(mlir::Region &region, mlir::ArrayAttr symbols);
   void step(lumen_abi_step_kind kind, uint32_t a, uint32_t b = 0, uint32_t c = 0);
   void finish();
@@ -93,6 +98,7 @@ private:
   mlir::func::FuncOp main;
   link::ModelTables &tables;
   const llvm::StringMap<uint32_t> &kernelIndex;
+  mlir::SymbolTable kernels;
   bool isStatic; ///< the arena's offsets are known
   ExprTable exprs;
   unsigned numGroups = 1;
@@ -103,6 +109,8 @@ private:
   std::vector<lumen_abi_step> steps;
   std::vector<size_t> labels;
   std::vector<size_t> stepOfTime;
+  /// Operations and bytes of each launch.
+  std::vector<std::pair<SymExpr, SymExpr>> work;
 };
 
 } // namespace lumen

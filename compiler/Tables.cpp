@@ -92,45 +92,6 @@ static FailureOr<link::Value> describeValue(func::FuncOp main, Type type, Dictio
   return value;
 }
 
-/// Multiplications and additions of a kernel, for reports; 0 where only the run
-/// knows its sizes.
-static uint64_t flopsOf(KernelOp kernel) {
-  if (!kernel.getSizeNames().empty())
-    return 0;
-  uint64_t flops = 0;
-  auto elements = [](Value value) {
-    return static_cast<uint64_t>(cast<RankedTensorType>(value.getType()).getNumElements());
-  };
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    uint64_t perElement =
-        llvm::TypeSwitch<Operation *, uint64_t>(&op)
-            .Case<ContractOp>([](ContractOp op) {
-              auto lhs = cast<RankedTensorType>(op.getLhs().getType()).getShape();
-              return 2 * lhs[lhs.size() - (op.getTransposeLhs() ? 2 : 1)];
-            })
-            .Case<ConvOp>([](ConvOp op) {
-              uint64_t taps = 1;
-              for (int64_t extent : op.getWindow())
-                taps *= extent;
-              return 2 * taps * op.getChannels() / op.getGroups();
-            })
-            .Case<WindowOp>([](WindowOp op) {
-              uint64_t taps = 1;
-              for (int64_t extent : op.getWindow())
-                taps *= extent;
-              return taps;
-            })
-            .Case<ReduceOp, ConstantOp, BroadcastOp, IotaOp>([](auto) { return 0; })
-            .Default([](Operation *op) {
-              return cast<LumenOpInterface>(op).getFamily() == Family::Movement ? 0 : 1;
-            });
-    flops += perElement * elements(op.getResult(0));
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      flops += elements(reduce.getOperand());
-  }
-  return flops;
-}
-
 FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
                                                 const Target &target, const KernelCode &code) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -198,8 +159,6 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
   if (code.isSanitized)
     tables.guard = "lumen_guard_asan";
   ScheduleBuilder(module, main, tables, kernelIndex).build();
-  for (link::Launch &launch : tables.launches)
-    launch.flops = flopsOf(kernels[launch.kernel]);
   return tables;
 }
 

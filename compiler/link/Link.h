@@ -83,6 +83,8 @@ struct Launch {
   std::string nodes;
   uint64_t flops = 0;
   uint64_t bytes = 0;
+  uint32_t flopsExpr = LUMEN_ABI_NONE;
+  uint32_t bytesExpr = LUMEN_ABI_NONE;
 };
 
 /// What the model assumes of two expressions.

@@ -219,6 +219,8 @@ Constant *Emitter::launches(ArrayRef<Launch> launches, const Twine &name) {
     row.num_outputs = launch.numOutputs;
     row.flops = launch.flops;
     row.bytes = launch.bytes;
+    row.flops_expr = launch.flopsExpr;
+    row.bytes_expr = launch.bytesExpr;
     rows.point(&lumen_abi_launch::nodes, text(launch.nodes, /*emptyIsNull=*/false));
   }
   return rows.emit(module, name);

@@ -367,8 +367,12 @@ Error Verifier::launches(const char *kind, ArrayRef<Launch> launches) {
         numArgs > tables.argBuffers.size() - launch.firstArg)
       return fail("{0} {1} takes arguments {2} to {3} of {4}", kind, i, launch.firstArg,
                   uint64_t(launch.firstArg) + numArgs, tables.argBuffers.size());
-    if (Error error = sizes(formatv("{0} {1}", kind, i).str(), launch.firstSize, launch.numSizes))
+    std::string what = formatv("{0} {1}", kind, i);
+    if (Error error = sizes(what, launch.firstSize, launch.numSizes))
       return error;
+    for (uint32_t work : {launch.flopsExpr, launch.bytesExpr})
+      if (Error error = optional(what, "expression", work, tables.exprs.size()))
+        return error;
     if (launch.numOutputs > numArgs)
       return fail("{0} {1} has {2} outputs among {3} arguments", kind, i, launch.numOutputs,
                   numArgs);

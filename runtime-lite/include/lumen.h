@@ -46,7 +46,7 @@ extern "C" {
 #endif
 
 /* Raised when the table below changes in a way that is not an addition. */
-#define LUMEN_API_VERSION 2u
+#define LUMEN_API_VERSION 3u
 
 /* ---- Status ------------------------------------------------------------- */
 
@@ -319,7 +319,7 @@ typedef struct lumen_profile_entry {
   const char *nodes;  /* the ONNX nodes it computes, joined by " + " */
   const char *level;  /* of the variant that ran */
   uint64_t count, total_ns, min_ns;
-  uint64_t flops, bytes; /* of one launch; 0: unknown */
+  uint64_t total_flops, total_bytes; /* of all these launches; 0: not counted */
 } lumen_profile_entry;
 
 /* ---- The table ---------------------------------------------------------- */

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 4u
+#define LUMEN_ABI_VERSION 5u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -140,11 +140,11 @@ typedef enum lumen_abi_expr_op {
  * LUMEN_ERROR_INVALID_ARGUMENT. Used is what a check, an extent of an input or output or
  * a step reads: CHECK, SET, BRANCH, ALLOC, APPEND, and for LAUNCH, BIND and CALL the
  * sizes, offsets and sizes of storages of all their arguments. A model without steps uses
- * all its expressions, before any work. */
+ * all its expressions before any work, but for those of reports. */
 typedef struct lumen_abi_expr {
   uint32_t op; /* lumen_abi_expr_op */
   uint32_t a, b;
-  uint32_t reserved;
+  uint32_t is_report; /* 1: reports alone read it; that it is undefined is no error */
   int64_t value;
 } lumen_abi_expr;
 
@@ -254,6 +254,7 @@ typedef struct lumen_abi_launch {
   const char *nodes;  /* names of the ONNX nodes it computes, joined by " + " */
   uint64_t flops;     /* arithmetic of one launch, for reports; 0: unknown */
   uint64_t bytes;     /* bytes read and written at least once, for reports */
+  uint32_t flops_expr, bytes_expr; /* LUMEN_ABI_NONE, or what holds instead */
 } lumen_abi_launch;
 
 /* ---- Schedule ----------------------------------------------------------- */

@@ -253,9 +253,7 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
     context->profile[i] = (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
                                                 .nodes = launch->nodes ? launch->nodes : "",
                                                 .level = model->driver->launch_level(model, i),
-                                                .min_ns = UINT64_MAX,
-                                                .flops = launch->flops,
-                                                .bytes = launch->bytes};
+                                                .min_ns = UINT64_MAX};
   }
   for (uint32_t i = 0; i < abi->num_calls; ++i)
     context->profile[abi->num_launches + i] = (lumen_profile_entry){

@@ -425,12 +425,11 @@ static int cpu_context_open(context *context, lumen_status *status) {
     state->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
     state->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
     if (abi->guard)
-      state->extents = lumen_allocate(lumen_count_args(abi, abi->launches, abi->num_launches) *
-                                      sizeof(int64_t));
+      state->extents =
+          lumen_allocate(lumen_count_args(abi, abi->launches, abi->num_launches) * sizeof(int64_t));
   }
   if (!state || !state->scratch || !state->owned_outputs || !state->owned_capacity ||
-      (abi->guard && !state->extents) ||
-      !lumen_storages_open(&state->storages, abi) ||
+      (abi->guard && !state->extents) || !lumen_storages_open(&state->storages, abi) ||
       !lumen_bindings_open(&state->bindings, abi, device->variants, &state->storages))
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code && context->plan) {
@@ -459,6 +458,13 @@ static void account(lumen_profile_entry *entry, uint64_t begin) {
   entry->total_ns += spent;
   if (spent < entry->min_ns)
     entry->min_ns = spent;
+}
+
+/* Work of a launch as its tables say; 0: not counted. */
+static uint64_t work_of(const plan *plan, uint64_t fixed, uint32_t expr) {
+  if (expr == LUMEN_ABI_NONE)
+    return fixed;
+  return plan->causes[expr] || plan->values[expr] < 0 ? 0 : (uint64_t)plan->values[expr];
 }
 
 /* Hides or shows all memory of a context that kernels see. */
@@ -503,8 +509,11 @@ static int do_launch(context *context, uint32_t index, lumen_status *status) {
                     binding->sizes + launch->first_size, binding->grids[index], status);
   if (guard)
     visit_memory(context, guard->show);
-  if (entry)
+  if (entry) {
     account(entry, begin);
+    entry->total_flops += work_of(context->plan, launch->flops, launch->flops_expr);
+    entry->total_bytes += work_of(context->plan, launch->bytes, launch->bytes_expr);
+  }
   return code;
 }
 

@@ -338,7 +338,8 @@ static int make_plan(planner *planner, plan *plan, const lumen_value *inputs,
   /* Without steps every run uses them all. */
   int64_t value;
   for (uint32_t i = 0; i < abi->num_entry_exprs && !abi->num_steps && !code; ++i)
-    code = lumen_value_of(abi, plan, i, &value, status);
+    if (!abi->exprs[i].is_report)
+      code = lumen_value_of(abi, plan, i, &value, status);
   if (!code && abi->num_entry_symbols)
     code = check_extents(abi, plan, inputs, status);
   for (uint32_t i = 0; i < abi->num_entry_checks && !code; ++i)

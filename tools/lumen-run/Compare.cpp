@@ -1,5 +1,8 @@
 #include "Compare.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <cmath>
 #include <limits>
 
@@ -16,7 +19,30 @@ std::vector<int64_t> unflatten(int64_t index, ArrayRef<int64_t> shape) {
   return result;
 }
 
+Comparison compareStrings(const Value &actual, const Value &expected) {
+  Comparison result;
+  result.isMeasured = false;
+  result.numElements = static_cast<int64_t>(actual.strings.size());
+  int64_t first = 0;
+  for (int64_t i = result.numElements; i-- > 0;)
+    if (actual.strings[i] != expected.strings[i]) {
+      ++result.numWrong;
+      first = i;
+    }
+  if (!result.numWrong)
+    return result;
+  result.worstIndex = unflatten(first, actual.shape);
+  result.mismatch = std::to_string(result.numWrong) + " of " + std::to_string(result.numElements) +
+                    " strings are wrong, first at " + result.worstPlace() + ": " +
+                    quoted(actual.strings[first]) + ", expected " + quoted(expected.strings[first]);
+  return result;
+}
+
 } // namespace
+
+std::string Comparison::worstPlace() const {
+  return "[" + join(map_range(worstIndex, [](int64_t i) { return std::to_string(i); }), ",") + "]";
+}
 
 Comparison compare(TensorView actual, TensorView expected, double rtol, double atol) {
   Comparison result;
@@ -59,6 +85,29 @@ Comparison compare(TensorView actual, TensorView expected, double rtol, double a
   }
   if (!result.worstIndex.empty())
     result.worstIndex = unflatten(result.worstIndex[0], actual.shape);
+  return result;
+}
+
+Comparison compareValues(const Value &actual, const Value &expected, double rtol, double atol) {
+  Comparison result;
+  if (actual.kind != expected.kind || actual.items.size() != expected.items.size() ||
+      (actual.kind == LUMEN_STRINGS && actual.shape != expected.shape)) {
+    result.mismatch = "is " + describe(actual) + ", expected " + describe(expected);
+    return result;
+  }
+  if (actual.kind == LUMEN_TENSOR)
+    return compare(actual, expected, rtol, atol);
+  if (actual.kind == LUMEN_STRINGS)
+    return compareStrings(actual, expected);
+  for (auto [i, item] : enumerate(actual.items)) {
+    Comparison one = compareValues(item, expected.items[i], rtol, atol);
+    if (actual.kind == LUMEN_SEQUENCE)
+      one.item = "item " + std::to_string(i);
+    if (!one.matches())
+      return one;
+    if (i == 0 || one.maxAbsError > result.maxAbsError)
+      result = std::move(one);
+  }
   return result;
 }
 

@@ -170,12 +170,8 @@ Expected<Value> makeInput(const lumen_value_info &info, StringRef text, uint64_t
                           const StringMap<int64_t> &dims) {
   auto dtype = static_cast<lumen_dtype>(info.dtype);
   if (!isNumbers(info)) {
-    bool isFile = text.consume_front("@");
-    if (isFile && text.ends_with(".json"))
-      return readJson(text, info);
-    if (isFile)
-      return usageError("input '" + Twine(info.name) +
-                        "': is no tensor of numbers; expected a .json file, found '" + text + "'");
+    if (text.consume_front("@"))
+      return readValue(text, info);
     return usageError("input '" + Twine(info.name) +
                       "': is no tensor of numbers; give it a file, as in --input " + info.name +
                       "=@FILE.json");
@@ -296,6 +292,15 @@ Expected<Tensor> readTensor(StringRef path) {
   if (path.ends_with(".pb"))
     return readTensorProto(path);
   return usageError(path + ": expected a name that ends in .npy or .pb");
+}
+
+Expected<Value> readValue(StringRef path, const lumen_value_info &info) {
+  if (isNumbers(info))
+    return readTensor(path);
+  if (path.ends_with(".json"))
+    return readJson(path, info);
+  return usageError(path + ": expected a name that ends in .json, for '" + info.name +
+                    "' is no tensor of numbers");
 }
 
 Expected<uint32_t> splitName(StringRef argument, const lumen_value_info *values, uint32_t count,

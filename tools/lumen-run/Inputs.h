@@ -30,6 +30,9 @@ Tensor randomTensor(lumen_dtype dtype, llvm::ArrayRef<int64_t> shape, uint64_t s
 // UsageError.
 llvm::Expected<Tensor> readTensor(llvm::StringRef path);
 
+// Reads a file for an input or output of any kind: .npy, .pb or .json.
+llvm::Expected<Value> readValue(llvm::StringRef path, const lumen_value_info &info);
+
 // Splits "NAME=REST" by the longest of the names that fits, which may have '='
 // in them. The UsageError lists them. Returns the position of the name.
 llvm::Expected<uint32_t> splitName(llvm::StringRef argument, const lumen_value_info *values,

@@ -114,6 +114,19 @@ struct Statistics {
   }
 };
 
+// "240.7"; "-" for a rate of work that is not known.
+std::string rateText(double rate) { return rate > 0 ? fixed(rate, 1) : "-"; }
+
+json::Value rateJson(double rate) { return rate > 0 ? json::Value(rate) : json::Value(nullptr); }
+
+// The first of many strings, as JSON writes them, and not too much of each.
+std::vector<std::string> firstStrings(const Value &value) {
+  std::vector<std::string> texts;
+  for (StringRef text : ArrayRef(value.strings).take_front(4))
+    texts.push_back(json::fixUTF8(text.size() > 60 ? (text.take_front(60) + "...").str() : text));
+  return texts;
+}
+
 double ratio(double numerator, double denominator) {
   return denominator > 0 ? numerator / denominator : 0;
 }
@@ -145,7 +158,7 @@ void Table::print(raw_ostream &out) const {
     }
   auto isNumber = [](StringRef cell) {
     double value;
-    return !cell.rtrim('%').getAsDouble(value);
+    return cell == "-" || !cell.rtrim('%').getAsDouble(value);
   };
   for (const auto &row : rows) {
     std::string line;
@@ -277,6 +290,25 @@ void printOutput(raw_ostream &out, StringRef name, TensorView tensor) {
   out << '\n';
 }
 
+json::Object outputJson(StringRef name, const Value &value) {
+  json::Object result{{"name", name}, {"type", describe(value)}};
+  if (value.kind == LUMEN_STRINGS) {
+    result["type"] = dtypeName(value.dtype);
+    result["dims"] = json::Array(value.shape);
+    result["first"] = json::Array(firstStrings(value));
+  }
+  return result;
+}
+
+void printOutput(raw_ostream &out, StringRef name, const Value &value) {
+  out << "output '" << name << "': " << describe(value);
+  for (auto [i, text] : enumerate(firstStrings(value)))
+    out << (i ? ", " : ": ") << quoted(text);
+  if (value.strings.size() > 4)
+    out << ", ...";
+  out << '\n';
+}
+
 json::Object memoryJson(const lumen_context_memory_info &memory) {
   return json::Object{{"arena_bytes", memory.arena_size},
                       {"arena_lower_bound_bytes", memory.arena_lower_bound},
@@ -299,12 +331,16 @@ void printMemory(raw_ostream &out, const lumen_context_memory_info &memory) {
 
 json::Object comparisonJson(StringRef name, const Comparison &comparison) {
   json::Object result{{"name", name}, {"matches", comparison.matches()}};
+  if (!comparison.item.empty())
+    result["item"] = comparison.item;
   if (!comparison.mismatch.empty()) {
     result["mismatch"] = comparison.mismatch;
     return result;
   }
   result["elements"] = comparison.numElements;
   result["wrong"] = comparison.numWrong;
+  if (!comparison.isMeasured)
+    return result;
   result["max_abs_error"] = number(comparison.maxAbsError);
   result["max_rel_error"] = number(comparison.maxRelError);
   result["worst_index"] = json::Array(comparison.worstIndex);
@@ -315,6 +351,8 @@ json::Object comparisonJson(StringRef name, const Comparison &comparison) {
 
 void printComparison(raw_ostream &out, StringRef name, const Comparison &comparison) {
   out << "output '" << name << "': ";
+  if (!comparison.item.empty())
+    out << comparison.item << ": ";
   if (!comparison.mismatch.empty()) {
     out << comparison.mismatch << '\n';
     return;
@@ -323,15 +361,15 @@ void printComparison(raw_ostream &out, StringRef name, const Comparison &compari
     out << "as expected";
   else
     out << comparison.numWrong << " of " << comparison.numElements << " elements are wrong";
+  if (!comparison.isMeasured) {
+    out << '\n';
+    return;
+  }
   out << ", max abs error " << shortest(comparison.maxAbsError) << ", max rel error "
       << shortest(comparison.maxRelError);
-  if (comparison.numElements) {
-    std::string index;
-    for (int64_t i : comparison.worstIndex)
-      index += (index.empty() ? "" : ",") + std::to_string(i);
-    out << ", worst at [" << index << "]: " << shortest(comparison.worstActual) << ", expected "
-        << shortest(comparison.worstExpected);
-  }
+  if (comparison.numElements)
+    out << ", worst at " << comparison.worstPlace() << ": " << shortest(comparison.worstActual)
+        << ", expected " << shortest(comparison.worstExpected);
   out << '\n';
 }
 
@@ -350,34 +388,34 @@ void printBench(raw_ostream &out, const BenchResult &bench) {
       << fixed(bench.quantile(0.9), digits) << " ms\n";
 }
 
-json::Array profileJson(ArrayRef<lumen_profile_entry> entries) {
+json::Array profileJson(ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   json::Array result;
-  for (const lumen_profile_entry &entry : entries) {
-    double mean = ratio(entry.total_ns, entry.count);
-    result.push_back(json::Object{{"kernel", entry.kernel},
-                                  {"nodes", entry.nodes},
-                                  {"level", entry.level},
-                                  {"count", entry.count},
-                                  {"mean_ms", mean * 1e-6},
-                                  {"min_ms", (entry.count ? entry.min_ns : 0) * 1e-6},
-                                  {"gflops", ratio(entry.flops, mean)},
-                                  {"gbytes_per_s", ratio(entry.bytes, mean)}});
-  }
+  for (const lumen_profile_entry &entry : entries)
+    result.push_back(
+        json::Object{{"kernel", entry.kernel},
+                     {"nodes", entry.nodes},
+                     {"level", entry.level},
+                     {"count", entry.count},
+                     {"ms_per_run", ratio(entry.total_ns, runs) * 1e-6},
+                     {"mean_ms", ratio(entry.total_ns, entry.count) * 1e-6},
+                     {"min_ms", (entry.count ? entry.min_ns : 0) * 1e-6},
+                     {"gflops", rateJson(ratio(entry.total_flops, entry.total_ns))},
+                     {"gbytes_per_s", rateJson(ratio(entry.total_bytes, entry.total_ns))}});
   return result;
 }
 
-void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries) {
+void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   auto total = static_cast<double>(totalTime(entries));
-  double runs = entries.empty() ? 1 : std::max<double>(entries[0].count, 1);
-  Table table({"ms", "min", "share", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
-  for (const lumen_profile_entry &entry : entries) {
-    double mean = ratio(entry.total_ns, entry.count);
-    table.add({fixed(mean * 1e-6, 5), fixed((entry.count ? entry.min_ns : 0) * 1e-6, 5),
+  Table table({"ms", "share", "launches", "min", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
+  for (const lumen_profile_entry &entry : entries)
+    table.add({fixed(ratio(entry.total_ns, runs) * 1e-6, 5),
                fixed(100 * ratio(entry.total_ns, total), 1) + "%",
-               fixed(ratio(entry.flops, mean), 1), fixed(ratio(entry.bytes, mean), 1), entry.level,
-               entry.kernel, entry.nodes});
-  }
-  table.add({fixed(total / runs * 1e-6, 5), "", "100.0%", "", "", "", "all", ""});
+               shortest(ratio(entry.count, runs)),
+               fixed((entry.count ? entry.min_ns : 0) * 1e-6, 5),
+               rateText(ratio(entry.total_flops, entry.total_ns)),
+               rateText(ratio(entry.total_bytes, entry.total_ns)), entry.level, entry.kernel,
+               entry.nodes});
+  table.add({fixed(ratio(total, runs) * 1e-6, 5), "100.0%", "", "", "", "", "", "all", ""});
   table.print(out);
 }
 

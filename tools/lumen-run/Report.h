@@ -37,6 +37,9 @@ void printDevices(llvm::raw_ostream &out, llvm::ArrayRef<lumen_device_info> devi
 // Shape and range of an output.
 llvm::json::Object outputJson(llvm::StringRef name, TensorView tensor);
 void printOutput(llvm::raw_ostream &out, llvm::StringRef name, TensorView tensor);
+// The same of one that is no tensor of numbers: how large it is, and how strings begin.
+llvm::json::Object outputJson(llvm::StringRef name, const Value &value);
+void printOutput(llvm::raw_ostream &out, llvm::StringRef name, const Value &value);
 
 // What a context holds after a run.
 llvm::json::Object memoryJson(const lumen_context_memory_info &memory);
@@ -48,8 +51,10 @@ void printComparison(llvm::raw_ostream &out, llvm::StringRef name, const Compari
 llvm::json::Object benchJson(const BenchResult &bench);
 void printBench(llvm::raw_ostream &out, const BenchResult &bench);
 
-llvm::json::Array profileJson(llvm::ArrayRef<lumen_profile_entry> entries);
-void printProfile(llvm::raw_ostream &out, llvm::ArrayRef<lumen_profile_entry> entries);
+// Of so many runs. A launch in a loop or a branch has a share of them of its own.
+llvm::json::Array profileJson(llvm::ArrayRef<lumen_profile_entry> entries, unsigned runs);
+void printProfile(llvm::raw_ostream &out, llvm::ArrayRef<lumen_profile_entry> entries,
+                  unsigned runs);
 
 } // namespace lumen::run
 

@@ -226,21 +226,19 @@ Error writeJson(StringRef path, const lumen_value &value, uint32_t dtype) {
                            error.message().c_str());
 }
 
-std::string describe(const lumen_value &value, uint32_t dtype) {
-  switch (value.kind) {
-  case LUMEN_STRINGS:
-    return "string[" + formatShape(ArrayRef(value.u.strings.shape, size_t(value.u.strings.ndim))) +
-           "]";
-  case LUMEN_SEQUENCE:
-    return "sequence of " + utostr(value.u.sequence.length);
-  case LUMEN_OPTIONAL:
-    return value.u.optional.value ? "optional " + describe(*value.u.optional.value, dtype)
-                                  : std::string("optional without a value");
-  default:
-    return dtypeName(dtype).str() + "[" +
-           formatShape(ArrayRef(value.u.tensor.shape, size_t(std::max(value.u.tensor.ndim, 0)))) +
-           "]";
-  }
+std::string quoted(StringRef text) {
+  std::string result;
+  raw_string_ostream(result) << json::Value(json::fixUTF8(text));
+  return result;
+}
+
+std::string describe(const Value &value) {
+  if (value.kind == LUMEN_SEQUENCE)
+    return "sequence of " + utostr(value.items.size());
+  if (value.kind == LUMEN_OPTIONAL)
+    return value.items.empty() ? "optional without a value"
+                               : "optional " + describe(value.items.front());
+  return dtypeName(value.dtype).str() + "[" + formatShape(value.shape) + "]";
 }
 
 } // namespace lumen::run

@@ -40,8 +40,11 @@ Value copyOf(const lumen_value &value, uint32_t dtype);
 llvm::Expected<Value> readJson(llvm::StringRef path, const lumen_value_info &info);
 llvm::Error writeJson(llvm::StringRef path, const lumen_value &value, uint32_t dtype);
 
+// As JSON writes it; what is no UTF-8 is replaced.
+std::string quoted(llvm::StringRef text);
+
 // "string[3]", "sequence of 2", "optional without a value".
-std::string describe(const lumen_value &value, uint32_t dtype);
+std::string describe(const Value &value);
 
 } // namespace lumen::run
 

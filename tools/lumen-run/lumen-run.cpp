@@ -39,20 +39,21 @@ struct Options {
   cl::opt<std::string> model{cl::Positional, cl::desc("model.so"), cl::Required, cl::cat(category)};
   cl::list<std::string> input{
       "input", cl::value_desc("NAME=VALUE"),
-      cl::desc("Value of an input: @FILE.npy, @FILE.pb, @FILE.json for what is no tensor of "
-               "numbers, random[:SHAPE] (the default; floats in "
+      cl::desc("Value of an input: @FILE.npy, @FILE.pb, @FILE.json for strings, sequences and "
+               "optionals, random[:SHAPE] (the default; floats in "
                "[-1, 1), integers in 0..7) or zeros[:SHAPE], where SHAPE is like 1x3x224x224"),
       cl::cat(category)};
   cl::list<std::string> dim{
       "dim", cl::value_desc("NAME=N"),
-      cl::desc("Size of a symbol in the dimensions of random inputs, as --signature shows them"),
+      cl::desc("Size of a symbol in the dimensions of random inputs, as --signature shows them, "
+               "where no other input has it"),
       cl::cat(category)};
   cl::list<std::string> inputs{
       "inputs", cl::value_desc("DIR"),
       cl::desc(
           "Take inputs from DIR/NAME.npy, .pb or .json, or DIR/input_N.pb as in data sets of ONNX; "
-          "'/' in NAME is '_'. Given several times, there are as many runs, one after the "
-          "other in one context"),
+          "'/' in NAME is '_'. An input without a file needs its --input. Given several times, "
+          "there are as many runs, one after the other in one context"),
       cl::cat(category)};
   cl::list<std::string> carry{
       "carry", cl::value_desc("OUTPUT=INPUT"),
@@ -70,7 +71,8 @@ struct Options {
       cl::cat(category)};
   cl::list<std::string> expect{
       "expect", cl::value_desc("NAME=@FILE"),
-      cl::desc("What an output should be (.npy or .pb), after the last run"), cl::cat(category)};
+      cl::desc("What an output should be (.npy, .pb or .json), after the last run"),
+      cl::cat(category)};
   cl::opt<double> rtol{"rtol", cl::desc("Relative tolerance of --expect (default 1e-3)"),
                        cl::init(1e-3), cl::cat(category)};
   cl::opt<double> atol{"atol", cl::desc("Absolute tolerance of --expect (default 1e-4)"),
@@ -87,8 +89,10 @@ struct Options {
                               cl::desc("Device to run on (default: LUMEN_DEVICE, else the best)"),
                               cl::cat(category)};
   cl::opt<bool> profile{"profile",
-                        cl::desc("Time per kernel with its ONNX nodes, mean over the runs of "
-                                 "--bench (default 10)"),
+                        cl::desc("Time of each kernel per run of --bench (default 10) with its "
+                                 "ONNX nodes, how often it is launched, its shortest launch, "
+                                 "and how much work it does in that time (- where none is "
+                                 "counted)"),
                         cl::cat(category)};
   cl::opt<bool> memory{"memory", cl::desc("What each run needs of memory, and the context holds"),
                        cl::cat(category)};
@@ -97,6 +101,9 @@ struct Options {
   cl::opt<bool> devices{"devices", cl::desc("Print the devices that could run it"),
                         cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Print one JSON object"), cl::cat(category)};
+  cl::extrahelp jsonFiles{
+      "\nA .json file has a tensor as {\"type\": \"string\", \"dims\": [2], \"data\": [\"a\", "
+      "\"b\"]},\na sequence as an array of tensors, an optional as null or what it holds\n"};
   cl::extrahelp exitCodes{
       "\nExit codes: 0 done; 1 a file cannot be read or written, or the model failed; 2 the\n"
       "command line is wrong; 3 an output is not as expected\n"};
@@ -173,7 +180,7 @@ public:
     if (Error error = readCarry())
       return fail(std::move(error));
     // What is expected is read first: a wrong name should not cost a run.
-    std::vector<std::optional<Tensor>> expected(numOutputs);
+    std::vector<std::optional<Value>> expected(numOutputs);
     if (int code = readExpected(expected))
       return code;
     if (lumen_context_create(session.model, nullptr, &session.context, &session.status))
@@ -271,24 +278,21 @@ private:
     return code;
   }
 
-  int readExpected(std::vector<std::optional<Tensor>> &expected) {
+  int readExpected(std::vector<std::optional<Value>> &expected) {
     for (const std::string &option : options.expect) {
       StringRef rest;
       Expected<uint32_t> index = splitName(option, outputInfos, numOutputs, "output", rest);
       if (!index)
         return fail(index.takeError());
-      if (!isNumbers(outputInfos[*index]))
-        return fail(usageError("--expect " + option + ": output '" + outputInfos[*index].name +
-                               "' is no tensor of numbers"));
       if (!rest.consume_front("@"))
         return fail(usageError("--expect " + option + ": expected NAME=@FILE"));
       if (expected[*index])
         return fail(usageError("--expect " + option + ": output '" + outputInfos[*index].name +
                                "' is given twice"));
-      Expected<Tensor> tensor = readTensor(rest);
-      if (!tensor)
-        return fail(tensor.takeError());
-      expected[*index] = std::move(*tensor);
+      Expected<Value> value = readValue(rest, outputInfos[*index]);
+      if (!value)
+        return fail(value.takeError());
+      expected[*index] = std::move(*value);
     }
     return Done;
   }
@@ -296,19 +300,17 @@ private:
   void reportRun() {
     json::Array array;
     for (uint32_t i = 0; i < numOutputs; ++i) {
-      if (!isNumbers(outputInfos[i])) {
-        std::string text = describe(outputs[i], outputInfos[i].dtype);
+      auto show = [&](const auto &value) {
         if (options.json)
-          array.push_back(json::Object{{"name", outputInfos[i].name}, {"type", text}});
+          array.push_back(outputJson(outputInfos[i].name, value));
         else
-          outs() << "output '" << outputInfos[i].name << "': " << text << '\n';
-        continue;
-      }
-      TensorView view = viewOf(outputs[i], outputInfos[i].dtype);
-      if (options.json)
-        array.push_back(outputJson(outputInfos[i].name, view));
+          printOutput(outs(), outputInfos[i].name, value);
+      };
+      // Tensors may be large: they are looked at where they are.
+      if (isNumbers(outputInfos[i]))
+        show(viewOf(outputs[i], outputInfos[i].dtype));
       else
-        printOutput(outs(), outputInfos[i].name, view);
+        show(copyOf(outputs[i], outputInfos[i].dtype));
     }
     report["outputs"] = std::move(array);
     if (!options.memory)
@@ -337,14 +339,17 @@ private:
     return Done;
   }
 
-  int compareOutputs(const std::vector<std::optional<Tensor>> &expected) {
+  int compareOutputs(const std::vector<std::optional<Value>> &expected) {
     json::Array array;
     int result = Done;
     for (uint32_t i = 0; i < numOutputs; ++i) {
       if (!expected[i])
         continue;
-      Comparison comparison = compare(viewOf(outputs[i], outputInfos[i].dtype), *expected[i],
-                                      options.rtol, options.atol);
+      uint32_t dtype = outputInfos[i].dtype;
+      Comparison comparison =
+          isNumbers(outputInfos[i])
+              ? compare(viewOf(outputs[i], dtype), *expected[i], options.rtol, options.atol)
+              : compareValues(copyOf(outputs[i], dtype), *expected[i], options.rtol, options.atol);
       if (!comparison.matches())
         result = Mismatch;
       if (options.json)
@@ -380,9 +385,9 @@ private:
     uint32_t count;
     const lumen_profile_entry *entries = lumen_profile_entries(session.context, &count);
     if (options.json)
-      report["profile"] = profileJson(ArrayRef(entries, count));
+      report["profile"] = profileJson(ArrayRef(entries, count), runs);
     else
-      printProfile(outs(), ArrayRef(entries, count));
+      printProfile(outs(), ArrayRef(entries, count), runs);
     return Done;
   }
 

@@ -96,6 +96,8 @@ void expectLaunches(const lumen_abi_launch *actual, uint32_t count, ArrayRef<Lau
     EXPECT_EQ(actual[i].nodes, launch.nodes);
     EXPECT_EQ(actual[i].flops, launch.flops);
     EXPECT_EQ(actual[i].bytes, launch.bytes);
+    EXPECT_EQ(actual[i].flops_expr, launch.flopsExpr);
+    EXPECT_EQ(actual[i].bytes_expr, launch.bytesExpr);
   }
 }
 

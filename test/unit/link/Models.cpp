@@ -200,6 +200,8 @@ void ScaleModel::addSteps() {
                    {LUMEN_ABI_CHECK_EQUAL, 3, 1, "Loop 'l'", "trips"}};
   tables.numEntryChecks = 1;
   tables.sizeExprs = {2, 3};
+  tables.launches[0].flopsExpr = 2;
+  tables.launches[0].bytesExpr = 3;
   tables.storages.push_back({LUMEN_ABI_ARENA, 0, 0, 0, 2, 1, 2, 0});
   tables.storages.push_back({LUMEN_ABI_HEAP, 0, 0, 0, 3, 0, 4, 0});
   tables.buffers.push_back({5, 2, 0, 0});

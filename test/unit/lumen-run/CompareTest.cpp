@@ -16,6 +16,53 @@ Tensor floats(std::vector<int64_t> shape, std::vector<float> values) {
   return tensor;
 }
 
+Value strings(std::vector<int64_t> shape, std::vector<std::string> texts) {
+  Value value;
+  value.kind = LUMEN_STRINGS;
+  value.dtype = LUMEN_STRING;
+  value.shape = std::move(shape);
+  value.strings = std::move(texts);
+  return value;
+}
+
+Value container(uint32_t kind, std::vector<Value> items) {
+  Value value;
+  value.kind = kind;
+  value.items = std::move(items);
+  return value;
+}
+
+// Strings are equal or wrong.
+TEST(CompareTest, Strings) {
+  Value actual = strings({2, 2}, {"a", "b", "c", "d"});
+  EXPECT_TRUE(compareValues(actual, actual, 0, 0).matches());
+  EXPECT_EQ(compareValues(actual, strings({2, 2}, {"a", "b", "x\n", "y"}), 0, 0).mismatch,
+            "2 of 4 strings are wrong, first at [1,0]: \"c\", expected \"x\\n\"");
+  EXPECT_EQ(compareValues(actual, strings({4}, {"a", "b", "c", "d"}), 0, 0).mismatch,
+            "is string[2x2], expected string[4]");
+}
+
+// Of a sequence the first item that is wrong, else the one that is furthest off.
+TEST(CompareTest, Containers) {
+  auto list = [](float a, float b, float c) {
+    return container(LUMEN_SEQUENCE, {floats({1}, {a}), floats({1}, {b}), floats({1}, {c})});
+  };
+  Comparison close = compareValues(list(1, 2, 3), list(1, 2.25, 3.125), 0, 0.5);
+  EXPECT_TRUE(close.matches());
+  EXPECT_EQ(close.item, "item 1");
+  EXPECT_EQ(close.maxAbsError, 0.25);
+  Comparison wrong = compareValues(list(1, 2, 9), list(1, 4, 3), 0, 0.5);
+  EXPECT_FALSE(wrong.matches());
+  EXPECT_EQ(wrong.item, "item 1");
+  EXPECT_EQ(compareValues(list(1, 2, 3), container(LUMEN_SEQUENCE, {}), 0, 0).mismatch,
+            "is sequence of 3, expected sequence of 0");
+  Value something = container(LUMEN_OPTIONAL, {floats({1}, {2})}),
+        nothing = container(LUMEN_OPTIONAL, {});
+  EXPECT_TRUE(compareValues(something, something, 0, 0).matches());
+  EXPECT_EQ(compareValues(something, nothing, 0, 0).mismatch,
+            "is optional f32[1], expected optional without a value");
+}
+
 // The worst element is the one furthest beyond its own tolerance, not the one
 // with the largest error.
 TEST(CompareTest, Worst) {

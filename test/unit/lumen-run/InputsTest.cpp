@@ -132,7 +132,7 @@ TEST(InputsTest, Mistakes) {
             "--input a=random: input 'a' is given twice");
   const lumen_value_info strings = {"s", LUMEN_TENSOR, LUMEN_STRING, 1, 0, fixedDims};
   EXPECT_EQ(error(fromArguments({"s=@s.npy"}, &strings, 1, 1)),
-            "input 's': is no tensor of numbers; expected a .json file, found 's.npy'");
+            "s.npy: expected a name that ends in .json, for 's' is no tensor of numbers");
   EXPECT_EQ(error(fromArguments({"a="}, infos, 2, 1)),
             "--input a: '' is none of @FILE.npy, @FILE.pb, random[:SHAPE], zeros[:SHAPE]");
 }

@@ -49,7 +49,7 @@ struct FakeModel {
   static constexpr int64_t n = 1000;
 
   static int scale(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t worker,
-                    void *scratch) {
+                   void *scratch) {
     // Scratch is ours alone while we run: what we write is what we read.
     auto *mine = static_cast<int64_t *>(scratch);
     mine[0] = begin;
@@ -68,7 +68,7 @@ struct FakeModel {
     return LUMEN_ABI_OK;
   }
   static int twice(void *const *args, const int64_t *, int64_t begin, int64_t end, int32_t,
-                    void *) {
+                   void *) {
     auto *w = static_cast<const float *>(args[0]);
     auto *d = static_cast<float *>(args[1]);
     for (int64_t i = begin; i < end; ++i)
@@ -139,9 +139,12 @@ struct FakeModel {
                                               {4, LUMEN_ABI_NONE, 0, sizeof(weights)}}};
   std::array<uint32_t, 8> argBuffers = {0, 1, 2, 2, 3, 4, 1, 3};
   std::array<lumen_abi_launch, 2> launches = {
-      {{0, LUMEN_ABI_ANY, 0, 0, 0, 1, "Mul 'mul'", n, 3 * sizeof(weights)},
-       {1, LUMEN_ABI_ANY, 3, 0, 0, 1, "Add 'add'", n, 3 * sizeof(weights)}}};
-  lumen_abi_launch init = {2, LUMEN_ABI_ANY, 6, 0, 0, 1, "Mul 'mul'", 0, 0};
+      {{0, LUMEN_ABI_ANY, 0, 0, 0, 1, "Mul 'mul'", n, 3 * sizeof(weights), LUMEN_ABI_NONE,
+        LUMEN_ABI_NONE},
+       {1, LUMEN_ABI_ANY, 3, 0, 0, 1, "Add 'add'", n, 3 * sizeof(weights), LUMEN_ABI_NONE,
+        LUMEN_ABI_NONE}}};
+  lumen_abi_launch init = {
+      2, LUMEN_ABI_ANY, 6, 0, 0, 1, "Mul 'mul'", 0, 0, LUMEN_ABI_NONE, LUMEN_ABI_NONE};
   lumen_abi_model abi = {};
   lumen_module module = {&lumen_runtime_api, &abi};
 };

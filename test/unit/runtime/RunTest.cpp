@@ -104,7 +104,7 @@ TEST_F(RunTest, Profile) {
   EXPECT_STREQ(entries[0].nodes, "Mul 'mul'");
   EXPECT_STREQ(entries[0].level, lowLevel);
   EXPECT_STREQ(entries[1].kernel, "add");
-  EXPECT_EQ(entries[1].flops, 1000u);
+  EXPECT_EQ(entries[1].total_flops, 3000u);
   EXPECT_EQ(entries[0].count, 3u);
   EXPECT_GE(entries[0].total_ns, 3 * entries[0].min_ns);
   ASSERT_EQ(lumen_profile_enable(context, &status), LUMEN_OK);

@@ -103,6 +103,7 @@ public:
     row.num_sizes = sizes.size();
     row.num_outputs = numOutputs;
     row.nodes = "Node 'n'";
+    row.flops_expr = row.bytes_expr = LUMEN_ABI_NONE;
     argBuffers.insert(argBuffers.end(), args);
     sizeExprs.insert(sizeExprs.end(), sizes);
     launches.push_back(row);

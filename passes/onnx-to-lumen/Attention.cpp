@@ -177,7 +177,7 @@ LogicalResult lumen::expectRank(Node &node, unsigned index, StringRef name,
 
 FailureOr<Value> lumen::separateHeads(Node &node, Value x, const SymExpr &heads, StringRef what) {
   Sizes shape = Emitter::shapeOf(x);
-  if ((SymExpr(1) - heads).isPositive())
+  if (!node.ensureAtMost(1, heads, "the number of heads"))
     return node.error() << what << " has " << heads.str() << " heads, expected at least 1";
   SymExpr size = SymExpr::floorDiv(shape[2], heads);
   if (!node.ensureEqual(size * heads, shape[2], "elements of all heads"))
@@ -207,6 +207,28 @@ FailureOr<Value> lumen::agree(Node &node, Value value, Node::Shape expected, Str
   return node.emit.cast(value, expected);
 }
 
+FailureOr<SymExpr> lumen::appendToPast(Node &node, unsigned index, Value &key, Value &value) {
+  if (bool(node.input(index)) != bool(node.input(index + 1)))
+    return node.error() << "past_key and past_value are used together";
+  if (!node.input(index))
+    return SymExpr(0);
+  if (failed(expectRank(node, index, "past_key", 4)))
+    return failure();
+  SymExpr past = node.inputShape(index)[2];
+  auto append = [&](unsigned i, StringRef name, Value &fresh) -> LogicalResult {
+    Sizes shape = Emitter::shapeOf(fresh);
+    FailureOr<Value> before =
+        agree(node, node.input(i), {shape[0], shape[1], past, shape[3]}, name);
+    if (failed(before) || failed(node.expectSameElementType(0, i)))
+      return failure();
+    fresh = node.emit.concat({*before, fresh}, 2);
+    return success();
+  };
+  if (failed(append(index, "past_key", key)) || failed(append(index + 1, "past_value", value)))
+    return failure();
+  return past;
+}
+
 FailureOr<Value> lumen::padMask(Node &node, Value mask, const SymExpr &keys, StringRef what) {
   Emitter &emit = node.emit;
   RankedTensorType type = Emitter::typeOf(mask);
@@ -217,10 +239,9 @@ FailureOr<Value> lumen::padMask(Node &node, Value mask, const SymExpr &keys, Str
   SymExpr given = Emitter::shapeOf(mask).back();
   if (given == keys)
     return mask;
-  if ((given - keys).isPositive())
+  if (!node.ensureAtMost(given, keys, ("the keys of " + what).str()))
     return node.error() << what << " has shape " << shapeText(Emitter::shapeOf(mask))
                         << ", but there are " << keys.str() << " keys";
-  emit.check(CheckKind::LessEqual, given, keys, ("the keys of " + what).str());
   Sizes low(rank, SymExpr(0)), high = low, sizes = Emitter::shapeOf(mask);
   high.back() = SymExpr::max(keys - given, 0);
   Type element = type.getElementType();
@@ -265,7 +286,7 @@ static LogicalResult applyMask(Node &node, Attention &attention) {
     return success();
   }
   attention.addBias(*mask);
-  attention.hideUnless(emit.compare(CK::Gt, *mask, -std::numeric_limits<double>::infinity()));
+  attention.hideUnless(emit.compare(CK::Ne, *mask, -std::numeric_limits<double>::infinity()));
   return success();
 }
 
@@ -306,22 +327,11 @@ static LogicalResult attention(Node &node) {
   if (failed(key) || failed(value))
     return failure();
 
-  SymExpr past = 0;
-  if (bool(node.input(4)) != bool(node.input(5)))
-    return node.error() << "past_key and past_value are used together";
-  if (node.input(4)) {
-    if (node.input(6))
-      return node.error() << "nonpad_kv_seqlen is not used with past_key";
-    if (failed(node.expectSameElementType(0, 4)) || failed(node.expectSameElementType(0, 5)))
-      return failure();
-    past = node.inputRank(4) == 4 ? node.inputShape(4)[2] : SymExpr(0);
-    FailureOr<Value> pastKey = agree(node, node.input(4), {q[0], k[1], past, q[3]}, "past_key");
-    FailureOr<Value> pastValue = agree(node, node.input(5), {q[0], k[1], past, v[3]}, "past_value");
-    if (failed(pastKey) || failed(pastValue))
-      return failure();
-    key = emit.concat({*pastKey, *key}, 2);
-    value = emit.concat({*pastValue, *value}, 2);
-  }
+  if (node.input(4) && node.input(6))
+    return node.error() << "nonpad_kv_seqlen is not used with past_key";
+  FailureOr<SymExpr> past = appendToPast(node, 4, *key, *value);
+  if (failed(past))
+    return failure();
 
   Attention attention(emit, *query, *key, *value);
   if (node.has("scale"))
@@ -336,7 +346,7 @@ static LogicalResult attention(Node &node) {
 
   // Where the first query stands among the keys.
   Type index = emit.builder.getI32Type();
-  Value first = emit.size(past, index);
+  Value first = emit.size(*past, index);
   if (node.input(6)) {
     FailureOr<Value> lengths = agree(node, node.input(6), q[0], "nonpad_kv_seqlen");
     if (failed(lengths))

@@ -89,6 +89,11 @@ mlir::Value mergeHeads(Emitter &emit, mlir::Value x);
 mlir::FailureOr<mlir::Value> agree(Node &node, mlir::Value value, Node::Shape expected,
                                    llvm::StringRef what);
 
+/// Puts the rows of inputs `index` and `index + 1`, past_key and past_value, in front of those of
+/// `key` and `value`, if they are given. Gives how many there are.
+mlir::FailureOr<SymExpr> appendToPast(Node &node, unsigned index, mlir::Value &key,
+                                      mlir::Value &value);
+
 /// A mask or a bias of one to four dimensions whose last one has `keys` entries: where it is
 /// shorter, the rest is hidden.
 mlir::FailureOr<mlir::Value> padMask(Node &node, mlir::Value mask, const SymExpr &keys,

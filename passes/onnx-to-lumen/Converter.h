@@ -13,6 +13,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <array>
 #include <limits>
 
 namespace lumen {
@@ -91,15 +92,14 @@ public:
   }
   /// A symbol for a size that only the run knows.
   std::string freshSymbol(llvm::StringRef stem) { return graph.freshSymbol(stem); }
+  /// An integer that counts something: 1 to 2^31 - 1, so that a product of two of them, or
+  /// of one and a size, has 64 bits.
+  mlir::FailureOr<int64_t> count(llvm::StringRef name, int64_t absent);
   /// An attribute without meaning for inference.
   void ignore(llvm::StringRef name) { read.insert(name); }
 
-  /// The elements of a constant input of integers. An error, which names the
-  /// input as `what`, if it is not constant.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(unsigned index,
-                                                               llvm::StringRef what);
-  /// The same for integers that the run may give, as 0-D i64 values. Only their
-  /// number has to be known.
+  /// The elements of an input of integers, `what` to the user, as 0-D i64 values. Only
+  /// their number has to be known.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> integerOperand(unsigned index,
                                                                  llvm::StringRef what);
   /// The same of a list that is an attribute before version `inputSince`, and an input
@@ -139,6 +139,8 @@ public:
   /// it knows.
   bool ensureEqual(const SymExpr &a, const SymExpr &b, llvm::StringRef what);
   bool ensureEqual(Shape a, Shape b, llvm::StringRef what);
+  /// Likewise whether a size is not above another one.
+  bool ensureAtMost(const SymExpr &size, const SymExpr &most, llvm::StringRef what);
   /// NumPy's broadcast of two shapes; nothing if they do not fit.
   std::optional<Sizes> broadcast(Shape a, Shape b);
   /// Whether a tensor of one shape may be repeated to another one.
@@ -290,6 +292,9 @@ mlir::FailureOr<mlir::Value> emitMatMul(Node &node, mlir::Value lhs, mlir::Value
 /// An image `[N, C, spatial...]` with channels last.
 mlir::FailureOr<mlir::Value> withChannelsLast(Node &node, mlir::Value image);
 
+/// The shape of a weight, which decides the structure of the loops: fixed sizes of 31 bits.
+mlir::FailureOr<llvm::SmallVector<int64_t>> readWeightShape(Node &node, mlir::Value weight);
+
 /// The convolution of an input with channels last with a weight `[O, C/groups, taps...]`,
 /// by the node's attributes. The element types go together. `padding`, a 0-D value,
 /// surrounds the input; null: zeros.
@@ -314,8 +319,20 @@ mlir::Value activationOf(Emitter &emit, llvm::StringRef name, double alpha, doub
 /// defaults where `parameters` ends before.
 mlir::FailureOr<mlir::Value> activate(Node &node, llvm::ArrayRef<double> parameters, mlir::Value x);
 
+/// The float type for what narrow floats lose too much in, such as places, which they cannot
+/// count: f64 for numbers of `type` that f32 does not hold, else f32.
+mlir::Type computeType(mlir::Type type);
+
 /// A float type for computing with numbers of both types: theirs where they have the same one.
 mlir::Type commonRealType(mlir::Type a, mlir::Type b);
+
+/// The cubic convolution's polynomials of |x|, below 1 and from 1 to 2, and the value of one.
+std::array<std::array<double, 4>, 2> cubicPieces(double a);
+mlir::Value horner(Emitter &emit, mlir::Value x, llvm::ArrayRef<double> coefficients);
+
+/// The weights of the four elements around a place that lies the fraction `t` behind the
+/// second.
+llvm::SmallVector<mlir::Value, 4> cubicWeights(Emitter &emit, mlir::Value t, double a);
 
 /// "f32", "ui8".
 std::string typeText(mlir::Type type);

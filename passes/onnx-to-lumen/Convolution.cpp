@@ -40,12 +40,12 @@ static LogicalResult yieldChannelsFirst(Node &node, FailureOr<Value> result) {
   return node.yield(node.emit.transpose(*result, channelsFirstPerm(rank)));
 }
 
-/// The weight's shape, which decides the structure of the loops.
-static FailureOr<SmallVector<int64_t>> readWeightShape(Node &node, Value weight) {
+FailureOr<SmallVector<int64_t>> lumen::readWeightShape(Node &node, Value weight) {
   std::optional<SmallVector<int64_t>> shape = asConstants(Emitter::shapeOf(weight));
-  if (!shape)
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (!shape || llvm::any_of(*shape, [](int64_t size) { return size > kMost; }))
     return node.error() << "weight has shape " << shapeText(Emitter::shapeOf(weight))
-                        << ", expected fixed sizes";
+                        << ", expected fixed sizes up to " << kMost;
   return *shape;
 }
 
@@ -75,15 +75,17 @@ static Value gatherPatches(Emitter &emit, Value x, ArrayRef<WindowAxis> axes) {
 static FailureOr<Value> convolvePatches(Node &node, Value x) {
   Emitter &emit = node.emit;
   Sizes input = Emitter::shapeOf(x), weight = node.inputShape(1);
-  int64_t rank = input.size(), groups = node.integer("group", 1);
+  int64_t rank = input.size();
+  FailureOr<int64_t> count = node.count("group", 1);
+  if (failed(count))
+    return failure();
+  int64_t groups = *count;
   std::optional<SmallVector<int64_t>> taps = node.integers("kernel_shape");
   if (!taps)
     taps = asConstants(Node::Shape(weight).drop_front(2));
   if (!taps)
     return node.error() << "weight has shape " << shapeText(weight)
                         << ", expected fixed spatial dimensions, or attribute 'kernel_shape'";
-  if (groups < 1)
-    return node.error() << "attribute 'group' is " << groups << ", expected at least 1";
   SymExpr inner = weight[1], outer = SymExpr::floorDiv(weight[0], groups);
   if (!node.ensureEqual(Node::Shape(weight).drop_front(2), toSizes(*taps), "taps of the weight") ||
       !node.ensureEqual(input.back(), inner * groups, "input channels") ||
@@ -153,10 +155,13 @@ FailureOr<Value> lumen::emitConvolution(Node &node, Value x, Value filter, Value
   ArrayRef<int64_t> weight = *weightShape;
   if (int64_t(weight.size()) != rank)
     return node.error() << "weight has " << weight.size() << " dimensions, expected " << rank;
-  int64_t groups = node.integer("group", 1), outputs = weight[0];
+  FailureOr<int64_t> count = node.count("group", 1);
+  if (failed(count))
+    return failure();
+  int64_t groups = *count, outputs = weight[0];
   // What the run gives has to agree with the weight.
   int64_t channels = input.back().asConstant().value_or(weight[1] * groups);
-  if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
+  if (channels % groups != 0 || outputs % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input and " << outputs << " output channels";
   if (!node.ensureEqual(input.back(), weight[1] * groups, "input channels")) {
@@ -359,10 +364,9 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node, Node:
       axis.padHigh = isGiven ? (*pads)[sizes.size() + i] : 0;
       axis.output = full - axis.padLow - axis.padHigh;
     }
-    if ((SymExpr(1) - axis.output).isPositive())
+    if (!node.ensureAtMost(1, axis.output, "the number of places of a window"))
       return node.error() << "result has size " << axis.output.str() << " in spatial dimension "
                           << i;
-    node.emit.check(CheckKind::LessEqual, 1, axis.output, "the number of places of a window");
     // In the convolution of the spread input the full result needs a border of
     // extent - 1 elements; output_padding widens its end.
     axis.padLow = SymExpr(extent) - axis.padLow;
@@ -385,9 +389,12 @@ static LogicalResult convTranspose(Node &node) {
   if (failed(weightShape) || failed(node.expectSameElementType(0, 1)))
     return failure();
   ArrayRef<int64_t> weight = *weightShape;
-  int64_t groups = node.integer("group", 1);
+  FailureOr<int64_t> count = node.count("group", 1);
+  if (failed(count))
+    return failure();
+  int64_t groups = *count;
   int64_t channels = input[1].asConstant().value_or(weight[0]);
-  if (groups < 1 || channels % groups != 0)
+  if (channels % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input channels";
   if (!node.ensureEqual(input[1], weight[0], "input channels"))

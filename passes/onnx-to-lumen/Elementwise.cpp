@@ -408,11 +408,10 @@ static LogicalResult pow(Node &node) {
   if (std::optional<ConstantData> data = ConstantData::get(exponent); data && data->isAll(2))
     return node.yield(emit.binary(BK::Mul, base, base));
   // An integer to a real power is computed in double and cut off.
-  Type computeType = isa<FloatType>(type) || !isa<FloatType>(exponentType)
-                         ? type
-                         : Type(emit.builder.getF64Type());
-  Value result =
-      emit.binary(BK::Pow, emit.convert(base, computeType), emit.convert(exponent, computeType));
+  Type common = isa<FloatType>(type) || !isa<FloatType>(exponentType)
+                    ? type
+                    : Type(emit.builder.getF64Type());
+  Value result = emit.binary(BK::Pow, emit.convert(base, common), emit.convert(exponent, common));
   return node.yield(emit.convert(result, type));
 }
 

@@ -17,14 +17,6 @@ using CK = CompareKind;
 // What the operators share
 //===----------------------------------------------------------------------===//
 
-static FailureOr<int64_t> readHeadCount(Node &node, StringRef name) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  int64_t heads = node.integer(name, 0);
-  if (heads < 1 || heads > kMost)
-    return node.error() << "attribute '" << name << "' is " << heads << ", expected 1 to " << kMost;
-  return heads;
-}
-
 /// The scale, where one is given: 0 means none.
 static void readScale(Node &node, Attention &attention) {
   if (double scale = node.real("scale", 0); scale != 0)
@@ -93,10 +85,17 @@ static LogicalResult applyBias(Node &node, unsigned index, Attention &attention)
   return success();
 }
 
-/// A query sees what came before it, of which `past` are in the cache.
-static void hideLater(Node &node, Attention &attention, const SymExpr &past) {
+/// The result, heads side by side, with the padding that input `padding` says and the bias of
+/// input 5. A query may see only what came before it, of which `past` are in the cache.
+static FailureOr<Value> attend(Node &node, Attention &attention, unsigned padding,
+                               StringRef paddingName, const SymExpr &past) {
+  readScale(node, attention);
+  if (failed(applyPadding(node, padding, paddingName, attention)) ||
+      failed(applyBias(node, 5, attention)))
+    return failure();
   if (node.integer("unidirectional", 0) != 0)
     attention.hideOutside(node.emit.size(past, node.emit.builder.getI32Type()), std::nullopt, 0);
+  return mergeHeads(node.emit, attention.emitResult());
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +122,7 @@ static FailureOr<Sizes> readHiddenSizes(Node &node, const SymExpr &width, int64_
 /// Inputs: X, weights and bias of the projection, mask, past, bias of the scores.
 static LogicalResult fusedAttention(Node &node) {
   Emitter &emit = node.emit;
-  FailureOr<int64_t> heads = readHeadCount(node, "num_heads");
+  FailureOr<int64_t> heads = node.count("num_heads", 0);
   if (failed(heads) || failed(expectRank(node, 0, "input", 3)) ||
       failed(expectRank(node, 1, "weights", 2)) || failed(node.expectReal()) ||
       failed(node.expectSameElementType(0, 1)) || failed(rejectInputs(node, 6)))
@@ -173,12 +172,9 @@ static LogicalResult fusedAttention(Node &node) {
     }
   }
   Attention attention(emit, parts[0], parts[1], parts[2]);
-  readScale(node, attention);
-  if (failed(applyPadding(node, 3, "mask_index", attention)) ||
-      failed(applyBias(node, 5, attention)))
+  FailureOr<Value> result = attend(node, attention, 3, "mask_index", past);
+  if (failed(result))
     return failure();
-  hideLater(node, attention, past);
-  Value result = mergeHeads(emit, attention.emitResult());
   Value present;
   if (node.hasOutput(1)) {
     Sizes half = Emitter::shapeOf(parts[1]);
@@ -188,7 +184,7 @@ static LogicalResult fusedAttention(Node &node) {
       return failure();
     present = emit.concat({emit.reshape(parts[1], half), emit.reshape(*value, half)}, 0);
   }
-  return node.yield({result, present});
+  return node.yield({*result, present});
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,11 +227,9 @@ static FailureOr<SmallVector<Value>> readQueryKeyValue(Node &node, int64_t heads
       SymExpr width = node.inputShape(index)[2];
       if (failed(node.expectSameElementType(0, 3)) || failed(expectRank(node, 3, "bias", 1)))
         return failure();
-      if ((offset + width - node.inputShape(3)[0]).isPositive())
+      if (!node.ensureAtMost(offset + width, node.inputShape(3)[0], "the elements of the bias"))
         return node.error() << "bias has " << node.inputShape(3)[0].str()
                             << " elements, expected at least " << (offset + width).str();
-      emit.check(CheckKind::LessEqual, offset + width, node.inputShape(3)[0],
-                 "the elements of the bias");
       Value part = emit.sliceAxis(bias, 0, offset, width);
       x = emit.binary(BK::Add, x, emit.broadcastAlong(part, node.inputShape(index), 2));
       offset += width;
@@ -274,10 +268,10 @@ static FailureOr<SmallVector<Value>> readQueryKeyValue(Node &node, int64_t heads
 /// Inputs: Q, K, V, bias of those, padding of the keys, bias of the scores, past keys and values.
 static LogicalResult multiHeadAttention(Node &node) {
   Emitter &emit = node.emit;
-  FailureOr<int64_t> heads = readHeadCount(node, "num_heads");
+  FailureOr<int64_t> heads = node.count("num_heads", 0);
   if (failed(heads) || failed(node.expectReal()) || failed(rejectInputs(node, 8)))
     return failure();
-  for (unsigned i : {1, 2, 6, 7})
+  for (unsigned i : {1, 2})
     if (node.input(i) && failed(node.expectSameElementType(0, i)))
       return failure();
   FailureOr<SmallVector<Value>> parts = readQueryKeyValue(node, *heads);
@@ -289,28 +283,14 @@ static LogicalResult multiHeadAttention(Node &node) {
   FailureOr<Value> value = agree(node, (*parts)[2], {q[0], q[1], k[2], v[3]}, "value");
   if (failed(key) || failed(value))
     return failure();
-  SymExpr past = 0;
-  if (bool(node.input(6)) != bool(node.input(7)))
-    return node.error() << "past_key and past_value are used together";
-  if (node.input(6)) {
-    if (failed(expectRank(node, 6, "past_key", 4)))
-      return failure();
-    past = node.inputShape(6)[2];
-    FailureOr<Value> pastKey = agree(node, node.input(6), {q[0], q[1], past, q[3]}, "past_key");
-    FailureOr<Value> pastValue = agree(node, node.input(7), {q[0], q[1], past, v[3]}, "past_value");
-    if (failed(pastKey) || failed(pastValue))
-      return failure();
-    key = emit.concat({*pastKey, *key}, 2);
-    value = emit.concat({*pastValue, *value}, 2);
-  }
-  Attention attention(emit, (*parts)[0], *key, *value);
-  readScale(node, attention);
-  if (failed(applyPadding(node, 4, "key_padding_mask", attention)) ||
-      failed(applyBias(node, 5, attention)))
+  FailureOr<SymExpr> past = appendToPast(node, 6, *key, *value);
+  if (failed(past))
     return failure();
-  hideLater(node, attention, past);
-  Value result = mergeHeads(emit, attention.emitResult());
-  return node.yield({result, *key, *value, attention.probabilities});
+  Attention attention(emit, (*parts)[0], *key, *value);
+  FailureOr<Value> result = attend(node, attention, 4, "key_padding_mask", *past);
+  if (failed(result))
+    return failure();
+  return node.yield({*result, *key, *value, attention.probabilities});
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,8 +301,12 @@ static LogicalResult multiHeadAttention(Node &node) {
 /// fresh ones, then zeros.
 static Value appendRows(Emitter &emit, Value past, Value fresh, Value filled,
                         const SymExpr &count) {
-  Sizes shape = Emitter::shapeOf(fresh);
+  Sizes shape = Emitter::shapeOf(fresh), low(4, SymExpr(0)), high = low;
   SymExpr rows = shape[2];
+  // There is always a row to pick from.
+  high[2] = SymExpr::max(SymExpr(1) - rows, 0);
+  Value zero = emit.scalar(0, Emitter::typeOf(fresh).getElementType());
+  fresh = emit.pad(PadKind::Constant, fresh, zero, low, high);
   shape[2] = count;
   RankedTensorType type = emit.typed(shape, Emitter::typeOf(fresh).getElementType());
   // The place of each row among the fresh ones.
@@ -338,9 +322,8 @@ static Value appendRows(Emitter &emit, Value past, Value fresh, Value filled,
       emit.select(alongRows(emit.compare(CK::Le, place, last)), picked, emit.splat(type, 0));
   if (!past)
     return result;
-  Sizes low(4, SymExpr(0)), high = low;
   high[2] = SymExpr::max(count - Emitter::shapeOf(past)[2], 0);
-  Value wide = emit.pad(PadKind::Constant, past, emit.scalar(0, type.getElementType()), low, high);
+  Value wide = emit.pad(PadKind::Constant, past, zero, low, high);
   return emit.select(alongRows(emit.compare(CK::Lt, place, 0.0)), emit.cast(wide, shape), result);
 }
 
@@ -348,8 +331,8 @@ static Value appendRows(Emitter &emit, Value past, Value fresh, Value filled,
 /// are, caches of angles, positions, bias of the scores, sinks.
 static LogicalResult groupQueryAttention(Node &node) {
   Emitter &emit = node.emit;
-  FailureOr<int64_t> heads = readHeadCount(node, "num_heads");
-  FailureOr<int64_t> keyHeads = readHeadCount(node, "kv_num_heads");
+  FailureOr<int64_t> heads = node.count("num_heads", 0);
+  FailureOr<int64_t> keyHeads = node.count("kv_num_heads", 0);
   for (unsigned required : {5, 6})
     if (!node.input(required))
       return node.error() << "input " << required << " is missing";

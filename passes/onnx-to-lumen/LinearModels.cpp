@@ -386,9 +386,15 @@ static LogicalResult svmClassifier(Node &node) {
     return failure();
   Emitter &emit = node.emit;
   int64_t classes = labels->size();
-  if (llvm::any_of(perClass, [](int64_t count) { return count < 0; }))
-    return node.error() << "attribute 'vectors_per_class' has a negative entry";
-  int64_t count = llvm::sum_of(perClass);
+  int64_t count = 0;
+  for (int64_t size : perClass) {
+    // A vector has a number at least.
+    int64_t most = int64_t(vectors.size()) - count;
+    if (size < 0 || size > most)
+      return node.error() << "attribute 'vectors_per_class' has the entry " << size
+                          << ", expected 0 to " << most;
+    count += size;
+  }
   bool arePositive = llvm::all_of(coefficients, [](double value) { return value >= 0; });
 
   if (count == 0) {

@@ -497,10 +497,10 @@ struct Blocks {
 /// operator set `modeSince` on.
 static FailureOr<Blocks> readBlocks(Node &node, int64_t modeSince) {
   StringRef mode = node.getOpset() >= modeSince ? node.string("mode", "DCR") : "DCR";
-  int64_t block = node.integer("blocksize", 0);
-  if (block < 1 || block > std::numeric_limits<int32_t>::max())
-    return node.error() << "attribute 'blocksize' is " << block << ", expected 1 to "
-                        << std::numeric_limits<int32_t>::max();
+  FailureOr<int64_t> count = node.count("blocksize", 0);
+  if (failed(count))
+    return failure();
+  int64_t block = *count;
   if (node.inputType(0).getRank() != 4)
     return node.error() << "input has shape " << shapeText(node.inputShape(0))
                         << ", expected four dimensions";

@@ -16,15 +16,17 @@ std::string lumen::typeText(Type type) {
   return text;
 }
 
+Type lumen::computeType(Type type) {
+  bool isWide = isa<IntegerType>(type) ? type.getIntOrFloatBitWidth() > 16 : type.isF64();
+  return isWide ? Type(Float64Type::get(type.getContext()))
+                : Type(Float32Type::get(type.getContext()));
+}
+
 Type lumen::commonRealType(Type a, Type b) {
   if (a == b && isa<FloatType>(a))
     return a;
-  auto needsDouble = [](Type type) {
-    return type.isF64() || type.isIntOrIndex() ? type.getIntOrFloatBitWidth() > 16 : false;
-  };
-  MLIRContext *context = a.getContext();
-  return needsDouble(a) || needsDouble(b) ? Type(Float64Type::get(context))
-                                          : Type(Float32Type::get(context));
+  Type wide = computeType(a);
+  return wide.isF64() ? wide : computeType(b);
 }
 
 Attribute Node::attribute(StringRef name) {
@@ -44,6 +46,14 @@ template <typename AttrT> static AttrT typedAttribute(Node &node, StringRef name
 int64_t Node::integer(StringRef name, int64_t absent) {
   auto attr = typedAttribute<IntegerAttr>(*this, name, "an integer");
   return attr ? attr.getInt() : absent;
+}
+
+FailureOr<int64_t> Node::count(StringRef name, int64_t absent) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t value = integer(name, absent);
+  if (value < 1 || value > kMost)
+    return error() << "attribute '" << name << "' is " << value << ", expected 1 to " << kMost;
+  return value;
 }
 
 double Node::real(StringRef name, double absent) {
@@ -93,18 +103,6 @@ static LogicalResult expectIntegers(Node &node, unsigned index, StringRef what) 
     return node.error() << what << " has shape " << shapeText(node.inputShape(index))
                         << ", expected one dimension";
   return success();
-}
-
-FailureOr<SmallVector<int64_t>> Node::constantIntegers(unsigned index, StringRef what) {
-  if (mlir::failed(expectIntegers(*this, index, what)))
-    return failure();
-  std::optional<ConstantData> data = ConstantData::get(input(index));
-  if (!data)
-    return error() << what << " is computed from the model's inputs; only constants are supported";
-  SmallVector<int64_t> values;
-  for (int64_t i = 0; i < data->size(); ++i)
-    values.push_back((*data)[i].integer);
-  return values;
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,6 +294,13 @@ bool Node::ensureEqual(Shape a, Shape b, StringRef what) {
          });
 }
 
+bool Node::ensureAtMost(const SymExpr &size, const SymExpr &most, StringRef what) {
+  if ((size - most).isPositive())
+    return false;
+  emit.check(CheckKind::LessEqual, size, most, what);
+  return true;
+}
+
 std::optional<Sizes> Node::broadcast(Shape lhs, Shape rhs) {
   if (lhs.size() < rhs.size())
     std::swap(lhs, rhs);
@@ -360,9 +365,8 @@ LogicalResult Node::ensureLengths(unsigned index, const SymExpr &whole) {
   if (std::optional<ConstantData> known = ConstantData::get(input(index))) {
     for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i) {
       int64_t length = (*known)[i].integer;
-      if (length < 0 || (SymExpr(length) - whole).isPositive())
+      if (length < 0 || !ensureAtMost(length, whole, what))
         return error() << what << " is " << length << ", expected 0 to " << whole.str();
-      emit.check(CheckKind::LessEqual, length, whole, what);
     }
     return success();
   }
@@ -398,10 +402,11 @@ FailureOr<Value> lumen::addLastBias(Node &node, Value x, unsigned bias) {
   Sizes shape = Emitter::shapeOf(x), given = node.inputShape(bias);
   if (failed(node.expectSameElementType(0, bias)))
     return failure();
-  if (shape.empty() || given.size() != 1 ||
-      !node.ensureEqual(given.front(), shape.back(), "elements of a bias"))
+  if (shape.empty())
+    return node.error() << "a scalar has no last dimension to which a bias is added";
+  if (given.size() != 1 || !node.ensureEqual(given.front(), shape.back(), "elements of a bias"))
     return node.error() << "bias has shape " << shapeText(given) << ", expected "
-                        << (shape.empty() ? "" : shape.back().str());
+                        << shape.back().str();
   return emit.binary(BinaryKind::Add, x,
                      emit.broadcastAlong(node.input(bias), shape, int64_t(shape.size()) - 1));
 }
@@ -490,12 +495,11 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<SymExp
       }
       axis.output = outputSize(axis, sizes[i], isCeil && isGiven);
     }
-    if ((SymExpr(1) - axis.output).isPositive())
+    if (!node.ensureAtMost(1, axis.output, "the number of places of a window"))
       return node.error() << "window of " << axis.extent()
                           << " does not fit into spatial dimension " << i << " of "
                           << sizes[i].str() << " with padding " << axis.padLow.str() << " and "
                           << axis.padHigh.str();
-    node.emit.check(CheckKind::LessEqual, 1, axis.output, "the number of places of a window");
     axes.push_back(axis);
   }
   return axes;

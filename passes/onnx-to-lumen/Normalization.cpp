@@ -142,8 +142,8 @@ static FailureOr<Value> withStash(Node &node, Value x, Type element,
   return emit.convert(normalize(isNarrow ? emit.convert(x, *stash) : x), element);
 }
 
-/// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon); for `rms`
-/// the variance is that around zero.
+/// The mean over dimensions `axis` and after, and 1 / sqrt(variance + epsilon). An RMS norm has
+/// no mean: its variance is that around zero.
 static std::pair<Value, Value> statistics(Emitter &emit, NormKind kind, Value x, int64_t axis,
                                           double epsilon) {
   Sizes shape = Emitter::shapeOf(x);
@@ -152,9 +152,11 @@ static std::pair<Value, Value> statistics(Emitter &emit, NormKind kind, Value x,
   auto meanOf = [&](Value v) {
     return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/true), count);
   };
-  Value mean = meanOf(x);
-  Value centred =
-      kind == NormKind::Rms ? x : emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
+  Value mean, centred = x;
+  if (kind == NormKind::Layer) {
+    mean = meanOf(x);
+    centred = emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
+  }
   Value variance = meanOf(emit.binary(BK::Mul, centred, centred));
   Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, variance, epsilon));
   return {mean, emit.unary(UK::Reciprocal, deviation)};
@@ -167,6 +169,9 @@ struct Normalized {
   Value result, mean, inverse;
 };
 } // namespace
+
+/// The index of an input that a norm does not have.
+static constexpr unsigned kNoInput = std::numeric_limits<unsigned>::max();
 
 /// The norm of `x` over dimensions `axis` and after, times input `scale` plus input `bias`,
 /// if that is given; these and the result have one type.
@@ -224,7 +229,7 @@ template <NormKind kind> static LogicalResult trailingNorm(Node &node) {
 /// The norm of input + skip + bias, and that sum. Inputs: input, skip, scale, the norm's bias
 /// for a layer norm, bias.
 template <NormKind kind> static LogicalResult skipNorm(Node &node) {
-  constexpr unsigned kScale = 2, kNormBias = kind == NormKind::Layer ? 3 : ~0u;
+  constexpr unsigned kScale = 2, kNormBias = kind == NormKind::Layer ? 3 : kNoInput;
   constexpr unsigned kBias = kind == NormKind::Layer ? 4 : 3;
   Sizes shape = node.inputShape(0);
   if (shape.empty() || !node.ensureBroadcastTo(node.inputShape(1), shape))
@@ -270,10 +275,9 @@ static LogicalResult embedLayerNormalization(Node &node) {
     if (Value indices = node.input(rows)) {
       found = emit.gather(node.input(table), indices, 0);
     } else {
-      if ((ids[1] - size[0]).isPositive())
+      if (!node.ensureAtMost(ids[1], size[0], "the number of positions"))
         return node.error() << "input " << table << " has " << size[0].str()
                             << " rows, expected at least " << ids[1].str();
-      emit.check(CheckKind::LessEqual, ids[1], size[0], "the number of positions");
       found = emit.sliceAxis(node.input(table), 0, 0, ids[1]);
     }
     if (!node.ensureBroadcastTo(Emitter::shapeOf(found), shape))

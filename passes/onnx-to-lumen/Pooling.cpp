@@ -316,14 +316,13 @@ static LogicalResult globalLpPool(Node &node) {
 
 /// x / (bias + alpha / size * sum of squares of `size` neighbouring channels)^beta
 static LogicalResult lrn(Node &node) {
-  int64_t size = node.integer("size", 0), rank = node.inputType(0).getRank();
+  FailureOr<int64_t> count = node.count("size", 0);
+  int64_t rank = node.inputType(0).getRank();
   double alpha = node.real("alpha", 1e-4f), beta = node.real("beta", 0.75);
   double bias = node.real("bias", 1.0);
-  if (size < 1 || size > std::numeric_limits<int32_t>::max())
-    return node.error() << "attribute 'size' is " << size << ", expected 1 to "
-                        << std::numeric_limits<int32_t>::max();
-  if (failed(expectSpatial(node)) || failed(node.expectReal()))
+  if (failed(count) || failed(expectSpatial(node)) || failed(node.expectReal()))
     return failure();
+  int64_t size = *count;
   Emitter &emit = node.emit;
   Value x = emit.transpose(node.input(0), channelsLastPerm(rank));
   SmallVector<int64_t> ones(rank, 1), window(rank, 1), low(rank, 0), high(rank, 0);

@@ -41,13 +41,23 @@ static Value widened(Emitter &emit, Value value, unsigned width) {
   return emit.convert(value, emit.builder.getIntegerType(width));
 }
 
-/// Subtracts a zero point from a tensor of bytes, if it has one.
+/// Subtracts a zero point from a tensor of bytes, if it has one: a scalar, one entry for each
+/// index of `axis`, or what broadcasts in as many dimensions.
 static FailureOr<Value> centred(Node &node, Value data, Value zero, int64_t axis) {
   if (isZeroPoint(zero))
     return data;
   Emitter &emit = node.emit;
-  FailureOr<Value> spread = spreadParameter(node, widened(emit, zero, 16), "zero point",
-                                            Emitter::shapeOf(data), {axis});
+  Sizes shape = Emitter::shapeOf(data), given = Emitter::shapeOf(zero);
+  zero = widened(emit, zero, 16);
+  FailureOr<Value> spread;
+  if (given.size() > 1 && given.size() == shape.size()) {
+    if (!node.ensureBroadcastTo(given, shape))
+      return node.error() << "zero point of shape " << shapeText(given)
+                          << " cannot be broadcast to the shape " << shapeText(shape);
+    spread = emit.broadcastTo(zero, shape);
+  } else {
+    spread = spreadParameter(node, zero, "zero point", shape, {axis});
+  }
   if (failed(spread))
     return failure();
   return emit.binary(BK::Sub, widened(emit, data, 16), *spread);
@@ -207,13 +217,13 @@ static FailureOr<Value> requantized(Node &node, Value sums, Value scale, const O
 // Products of dequantised numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether two scales are equal but for rounding, as far as they are known.
+/// Whether two scales are equal but for how f32 rounds products, as far as they are known.
 static bool isSameScale(Value a, Value b) {
   std::optional<ConstantData> lhs = ConstantData::get(a), rhs = ConstantData::get(b);
   if (!lhs || !rhs || (lhs->size() != rhs->size() && !lhs->isSplat() && !rhs->isSplat()))
     return false;
   for (int64_t i = 0, e = std::max(lhs->size(), rhs->size()); i < e; ++i)
-    if (!(std::abs((*lhs)[i].real - (*rhs)[i].real) <= 1e-4 * std::abs((*rhs)[i].real)))
+    if (!(std::abs((*lhs)[i].real - (*rhs)[i].real) <= 1e-6 * std::abs((*rhs)[i].real)))
       return false;
   return true;
 }

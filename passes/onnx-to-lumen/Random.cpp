@@ -159,11 +159,6 @@ template <Yield yield> static LogicalResult like(Node &node) {
 // Samples of what the input says
 //===----------------------------------------------------------------------===//
 
-static Type computeType(Node &node) {
-  Type type = node.inputType(0).getElementType();
-  return type.isF64() ? type : Type(node.emit.builder.getF32Type());
-}
-
 static LogicalResult bernoulli(Node &node) {
   if (failed(node.expectReal()))
     return failure();
@@ -172,31 +167,30 @@ static LogicalResult bernoulli(Node &node) {
   if (failed(type))
     return failure();
   Emitter &emit = node.emit;
-  Value chance = emit.convert(node.input(0), computeType(node));
-  Value drawn = Draw(node).uniform(node.inputShape(0), computeType(node));
+  Type real = computeType(node.inputType(0).getElementType());
+  Value chance = emit.convert(node.input(0), real);
+  Value drawn = Draw(node).uniform(node.inputShape(0), real);
   return node.yield(emit.convert(emit.compare(CK::Lt, drawn, chance), *type));
 }
 
 /// Classes of which the logarithms of the chances are given, [batch, classes]: a sample
 /// is the number of classes whose running sum of chances it lies behind.
 static LogicalResult multinomial(Node &node) {
-  int64_t count = node.integer("sample_size", 1);
+  FailureOr<int64_t> count = node.count("sample_size", 1);
   FailureOr<Type> type = readElementType(node, "dtype", 6);
   Sizes shape = node.inputShape(0);
-  if (failed(type) || failed(node.expectReal()))
+  if (failed(type) || failed(count) || failed(node.expectReal()))
     return failure();
   if (!type->isSignlessInteger(32) && !type->isSignlessInteger(64))
     return node.error() << "element type of the result is " << *type << ", expected i32 or i64";
   if (shape.size() != 2)
     return node.error() << "input has shape " << shapeText(shape) << ", expected two dimensions";
-  Sizes samples{shape[0], count}, pairs{shape[0], count, shape[1]};
-  if (count < 1)
-    return node.error() << "attribute 'sample_size' is " << count << ", expected at least 1";
+  Sizes samples{shape[0], *count}, pairs{shape[0], *count, shape[1]};
   if (failed(node.checkSize(pairs)))
     return failure();
   node.emit.check(CheckKind::LessEqual, 1, shape[1], "the number of classes");
   Emitter &emit = node.emit;
-  Type real = computeType(node);
+  Type real = computeType(node.inputType(0).getElementType());
   Value chances = emit.softmax(emit.convert(node.input(0), real), 1, /*log=*/false);
   Value sums = emit.create<AccumulateOp>(chances.getType(), AccumulateKind::Add, chances, 1,
                                          /*exclusive=*/false, /*reverse=*/false);
@@ -232,7 +226,7 @@ static LogicalResult dropout(Node &node) {
         node.getOpset() < 10 ? node.inputType(0).getElementType() : Type(emit.builder.getI1Type());
     return node.yield({x, emit.splat(node.inputType(0).clone(maskType), 1)});
   }
-  Type real = computeType(node);
+  Type real = computeType(node.inputType(0).getElementType());
   FailureOr<Value> training = node.scalarOperand(2, "training_mode");
   FailureOr<Value> ratio = emit.scalar(0.5, real);
   if (node.input(1))

@@ -140,20 +140,18 @@ Value AxisEmitter::nearest(Value x) {
   return toIndex(emit.select(along(isSmaller), emit.unary(UK::Ceil, x), emit.unary(UK::Floor, x)));
 }
 
-static Value horner(Emitter &emit, Value x, ArrayRef<double> coefficients) {
+Value lumen::horner(Emitter &emit, Value x, ArrayRef<double> coefficients) {
   Value sum = emit.splatLike(x, coefficients[0]);
   for (double coefficient : coefficients.drop_front())
     sum = emit.binary(BK::Add, emit.binary(BK::Mul, sum, x), coefficient);
   return sum;
 }
 
-/// The cubic convolution's polynomials of |x|, below 1 and from 1 to 2.
-static std::array<std::array<double, 4>, 2> cubicPieces(double a) {
+std::array<std::array<double, 4>, 2> lumen::cubicPieces(double a) {
   return {{{a + 2, -(a + 3), 0, 1}, {a, -5 * a, 8 * a, -4 * a}}};
 }
 
-/// The four weights of the cubic convolution at the fraction `t`.
-static SmallVector<Value> cubicWeights(Emitter &emit, Value t, double a) {
+SmallVector<Value, 4> lumen::cubicWeights(Emitter &emit, Value t, double a) {
   Value rest = emit.binary(BK::Sub, emit.splatLike(t, 1), t);
   auto [near, far] = cubicPieces(a);
   return {horner(emit, emit.binary(BK::Add, t, 1), far), horner(emit, t, near),
@@ -175,7 +173,7 @@ static Value antialias(Emitter &emit, Value x, const ResizeModes &modes, const R
   AxisEmitter at(emit, modes, axis);
   Sizes shape = sizesOf(x);
   Type element = Emitter::typeOf(x).getElementType();
-  Type computed = element.isF64() ? element : emit.builder.getF32Type();
+  Type computed = computeType(element);
   x = emit.convert(x, computed);
   // What lies outside counts as the border does, or not at all.
   SymExpr reach = 0;

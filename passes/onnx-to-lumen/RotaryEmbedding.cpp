@@ -12,10 +12,9 @@ FailureOr<Value> lumen::rotate(Node &node, Value x, Value cosine, Value sine, bo
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(x), angles = Emitter::shapeOf(cosine);
   SymExpr count = angles.back(), rest = shape[3] - count * 2;
-  if ((SymExpr(0) - rest).isPositive())
+  if (!node.ensureAtMost(count * 2, shape[3], "the elements that are rotated"))
     return node.error() << "cos_cache has " << count.str() << " columns, expected at most half of "
                         << shape[3].str();
-  emit.check(CheckKind::LessEqual, count * 2, shape[3], "the elements that are rotated");
   Sizes half(shape);
   half[3] = count;
   // The first of a pair is element i, or 2 * i.

@@ -39,8 +39,9 @@ public:
 
 } // namespace
 
-/// All combinations of taps, joined by their sum: `image` is [n, spatial..., c], `batch` the
-/// image of each sample (null: samples and images have the same first dimension).
+/// All combinations of taps, joined by their sum, in the type of the weights: `image` is
+/// [n, spatial..., c], `batch` the image of each sample (null: samples and images have the same
+/// first dimension).
 static Value combine(Samples &at, Value image, Value batch, ArrayRef<SmallVector<Tap>> taps,
                      BinaryKind join = BK::Add) {
   Emitter &emit = at.emit;
@@ -67,7 +68,8 @@ static Value combine(Samples &at, Value image, Value batch, ArrayRef<SmallVector
     }
     Value part = emit.create<PickOp>(tensorTypeOf(whole, element), image, indices, dims);
     if (weight)
-      part = emit.binary(BK::Mul, part, emit.broadcast(weight, whole, sampleDims));
+      part = emit.binary(BK::Mul, emit.convert(part, Emitter::typeOf(weight).getElementType()),
+                         emit.broadcast(weight, whole, sampleDims));
     result = result ? emit.binary(join, result, part) : part;
     int64_t d = spatial - 1;
     while (d >= 0 && ++chosen[d] == taps[d].size())
@@ -146,14 +148,17 @@ static LogicalResult gridSample(Node &node) {
     return failure();
   Emitter &emit = node.emit;
   Type element = node.inputType(0).getElementType();
-  Type common = commonRealType(element, node.inputType(1).getElementType());
+  Type common =
+      commonRealType(computeType(element), computeType(node.inputType(1).getElementType()));
   Sizes image = sizesOf(node.input(0)), grid = sizesOf(node.input(1));
   int64_t spatial = int64_t(image.size()) - 2, rank = image.size();
-  if (spatial < 1 || int64_t(grid.size()) != rank || grid[0] != image[0] ||
-      grid.back() != SymExpr(spatial))
+  if (spatial < 1 || int64_t(grid.size()) != rank ||
+      !node.ensureEqual(grid[0], image[0], "images and their grids") ||
+      !node.ensureEqual(grid.back(), spatial, "coordinates of a place"))
     return node.error() << "grid has shape " << shapeText(grid)
                         << ", which does not fit the input's " << shapeText(image);
-  Value x = emit.transpose(emit.convert(node.input(0), common), channelsLastPerm(rank));
+  image[0] = grid[0];
+  Value x = emit.transpose(emit.cast(node.input(0), image), channelsLastPerm(rank));
   Samples at(emit, Sizes(ArrayRef(grid).drop_back()));
   SmallVector<SmallVector<Tap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
@@ -185,20 +190,8 @@ static LogicalResult gridSample(Node &node) {
       list.push_back(axis.tap(emit.binary(BK::Add, low, 1), t));
       continue;
     }
-    auto horner = [&](Value x, ArrayRef<double> coefficients) {
-      Value sum = emit.splatLike(x, coefficients[0]);
-      for (double coefficient : coefficients.drop_front())
-        sum = emit.binary(BK::Add, emit.binary(BK::Mul, sum, x), coefficient);
-      return sum;
-    };
-    constexpr double a = -0.75;
-    double near[] = {a + 2, -(a + 3), 0, 1}, far[] = {a, -5 * a, 8 * a, -4 * a};
-    Value rest = emit.binary(BK::Sub, emit.splatLike(t, 1), t);
-    list.push_back(axis.tap(emit.binary(BK::Sub, low, 1), horner(emit.binary(BK::Add, t, 1), far)));
-    list.push_back(axis.tap(low, horner(t, near)));
-    list.push_back(axis.tap(emit.binary(BK::Add, low, 1), horner(rest, near)));
-    list.push_back(
-        axis.tap(emit.binary(BK::Add, low, 2), horner(emit.binary(BK::Add, rest, 1), far)));
+    for (auto [i, weight] : llvm::enumerate(cubicWeights(emit, t, -0.75)))
+      list.push_back(axis.tap(emit.binary(BK::Add, low, double(i) - 1), weight));
   }
   Value result = emit.convert(combine(at, x, /*batch=*/{}, taps), element);
   return node.yield(emit.transpose(result, channelsFirstPerm(rank)));
@@ -224,7 +217,7 @@ static LogicalResult affineGrid(Node &node) {
     return node.error() << "theta has shape " << shapeText(matrices)
                         << ", which does not fit the size " << shapeText(*image);
   Emitter &emit = node.emit;
-  Type type = node.inputType(0).getElementType();
+  Type element = node.inputType(0).getElementType(), type = computeType(element);
   Sizes grid(Node::Shape(*image).drop_front(2)), column(grid);
   column.push_back(1);
   SymExpr positions = product(grid);
@@ -243,13 +236,14 @@ static LogicalResult affineGrid(Node &node) {
   columns.push_back(emit.splatLike(columns.front(), 1));
   Value base = emit.reshape(emit.concat(columns, spatial), {positions, SymExpr(spatial + 1)});
   base = emit.broadcastTo(base, {shape[0], positions, SymExpr(spatial + 1)});
-  Value theta = emit.cast(node.input(0), {shape[0], SymExpr(spatial), SymExpr(spatial + 1)});
+  Value theta = emit.cast(emit.convert(node.input(0), type),
+                          {shape[0], SymExpr(spatial), SymExpr(spatial + 1)});
   Value y = emit.create<ContractOp>(emit.typed({shape[0], positions, SymExpr(spatial)}, type), base,
                                     theta, /*transpose_lhs=*/false, /*transpose_rhs=*/true,
                                     /*packed=*/false);
   llvm::append_range(shape, grid);
   shape.push_back(spatial);
-  return node.yield(emit.reshape(y, shape));
+  return node.yield(emit.reshape(emit.convert(y, element), shape));
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,25 +268,26 @@ static FailureOr<Deformable> readDeformable(Node &node) {
   Deformable conv;
   conv.input = node.inputShape(0);
   conv.spatial = int64_t(conv.input.size()) - 2;
-  std::optional<SmallVector<int64_t>> weight = asConstants(node.inputShape(1));
-  if (!weight)
-    return node.error() << "weight has shape " << shapeText(node.inputShape(1))
-                        << ", expected fixed sizes";
+  FailureOr<SmallVector<int64_t>> weight = readWeightShape(node, node.input(1));
+  if (failed(weight))
+    return failure();
   conv.weight = *weight;
   if (conv.spatial < 1 || conv.weight.size() != conv.input.size() ||
       node.inputShape(2).size() != conv.input.size())
     return node.error() << "input, weight and offset have shapes " << shapeText(conv.input) << ", "
                         << shapeText(conv.weight) << " and " << shapeText(node.inputShape(2))
                         << ", expected the same number of dimensions, at least three";
-  conv.groups = node.integer("group", 1);
-  conv.offsetGroups = node.integer("offset_group", 1);
+  FailureOr<int64_t> groups = node.count("group", 1), parts = node.count("offset_group", 1);
+  if (failed(groups) || failed(parts))
+    return failure();
+  conv.groups = *groups;
+  conv.offsetGroups = *parts;
   int64_t channels = conv.weight[1] * conv.groups;
   if (!node.ensureEqual(conv.input[1], channels, "input channels"))
     return node.error() << "weight has " << conv.weight[1] << " input channels in each of "
                         << conv.groups << " groups, expected " << conv.input[1].str() << " in all";
   conv.input[1] = channels;
-  if (conv.groups < 1 || conv.offsetGroups < 1 || channels % conv.offsetGroups ||
-      conv.weight[0] % conv.groups)
+  if (channels % conv.offsetGroups || conv.weight[0] % conv.groups)
     return node.error() << "attributes 'group' and 'offset_group' are " << conv.groups << " and "
                         << conv.offsetGroups << ", expected divisors of " << channels
                         << " input and " << conv.weight[0] << " output channels";
@@ -354,8 +349,8 @@ static Value deformedTaps(Node &node, const Deformable &conv) {
   llvm::append_range(apart, conv.places);
   Sizes whole{conv.input[0], SymExpr(parts * conv.taps * conv.spatial)};
   llvm::append_range(whole, conv.places);
-  Value offset = emit.reshape(emit.cast(node.input(2), whole), apart);
-  Type type = node.inputType(0).getElementType();
+  Type element = node.inputType(0).getElementType(), type = computeType(element);
+  Value offset = emit.reshape(emit.cast(emit.convert(node.input(2), type), whole), apart);
   SmallVector<SmallVector<Tap>> taps;
   int64_t inner = conv.taps;
   for (int64_t d = 0; d < conv.spatial; ++d) {
@@ -374,7 +369,7 @@ static Value deformedTaps(Node &node, const Deformable &conv) {
     taps.push_back({axis.tap(low, emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)),
                     axis.tap(emit.binary(BK::Add, low, 1), fraction)});
   }
-  Value y = combine(at, x, /*batch=*/{}, taps);
+  Value y = emit.convert(combine(at, x, /*batch=*/{}, taps), element);
   if (Value mask = node.input(4)) {
     whole[1] = parts * conv.taps;
     Sizes sizes = sizesOf(y);
@@ -445,7 +440,6 @@ struct RegionSampler {
   double scale;
   bool isHalfPixel, isMax;
 
-  Type type() const { return Emitter::typeOf(image).getElementType(); }
   /// Where each of `regions` [n, 4] begins in dimension `d`, and how long it is; [n].
   std::pair<Value, Value> extent(Value regions, int64_t d) const;
   /// `counts` samples per bin and dimension: [n, rows, columns, channels].
@@ -466,6 +460,7 @@ std::pair<Value, Value> RegionSampler::extent(Value regions, int64_t d) const {
 
 Value RegionSampler::sample(Value regions, Value numbers, ArrayRef<SymExpr> counts) const {
   Sizes sizes = sizesOf(image);
+  Type type = Emitter::typeOf(regions).getElementType();
   SymExpr n = sizeOf(regions, 0);
   Samples at(emit, {n, counts[0] * bins[0], counts[1] * bins[1]});
   SmallVector<SmallVector<Tap>> taps;
@@ -474,14 +469,14 @@ Value RegionSampler::sample(Value regions, Value numbers, ArrayRef<SymExpr> coun
     auto [begin, length] = extent(regions, d);
     Value step = emit.binary(BK::Div, length, counts[d] * bins[d]);
     auto along = [&](Value value) { return emit.broadcast(value, at.shape, {0}); };
-    Value number = emit.iota(tensorTypeOf(at.shape, type()), d + 1);
+    Value number = emit.iota(tensorTypeOf(at.shape, type), d + 1);
     Value coordinate = emit.binary(BK::Mul, emit.binary(BK::Add, number, 0.5), along(step));
     coordinate = emit.binary(BK::Add, along(begin), coordinate);
     Value near =
         emit.binary(BK::And, emit.compare(CK::Ge, coordinate, emit.splatLike(coordinate, -1)),
-                    emit.compare(CK::Le, coordinate, at.size(sizes[d + 1], type())));
+                    emit.compare(CK::Le, coordinate, at.size(sizes[d + 1], type)));
     isNear = isNear ? emit.binary(BK::And, isNear, near) : near;
-    Value last = at.size(sizes[d + 1] - 1, type());
+    Value last = at.size(sizes[d + 1] - 1, type);
     coordinate = at.clamp(coordinate, emit.splatLike(coordinate, 0), last);
     Value low = emit.unary(UK::Floor, coordinate), fraction = emit.binary(BK::Sub, coordinate, low);
     Value high = emit.binary(BK::Min, emit.binary(BK::Add, low, 1), last);
@@ -514,15 +509,16 @@ static LogicalResult roiAlign(Node &node) {
   StringRef coordinates = node.getOpset() < 16
                               ? "output_half_pixel"
                               : node.string("coordinate_transformation_mode", "half_pixel");
-  int64_t height = node.integer("output_height", 1), width = node.integer("output_width", 1);
+  FailureOr<int64_t> height = node.count("output_height", 1), width = node.count("output_width", 1);
+  if (failed(height) || failed(width))
+    return failure();
   int64_t ratio = node.integer("sampling_ratio", 0);
   double scale = node.real("spatial_scale", 1);
   if (mode != "avg" && mode != "max")
     return node.error() << "attribute 'mode' is '" << mode << "', expected avg or max";
-  if (ratio < 0 || height < 1 || width < 1)
-    return node.error() << "attributes 'sampling_ratio', 'output_height' and 'output_width' are "
-                        << ratio << ", " << height << " and " << width
-                        << ", expected at least 0, 1 and 1";
+  if (ratio < 0 || ratio > std::numeric_limits<int32_t>::max())
+    return node.error() << "attribute 'sampling_ratio' is " << ratio << ", expected 0 to "
+                        << std::numeric_limits<int32_t>::max();
   bool isHalfPixel = coordinates == "half_pixel";
   if (!isHalfPixel && coordinates != "output_half_pixel")
     return node.error() << "attribute 'coordinate_transformation_mode' is '" << coordinates
@@ -536,19 +532,21 @@ static LogicalResult roiAlign(Node &node) {
                         << ", expected four dimensions, rows of 4, and one image per row";
   int64_t least = std::max<int64_t>(ratio, 1);
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||
-      failed(
-          node.checkSize({regions[0], SymExpr(height) * least, SymExpr(width) * least, image[1]})))
+      failed(node.checkSize(
+          {regions[0], SymExpr(*height) * least, SymExpr(*width) * least, image[1]})))
     return failure();
   RegionSampler sampler{emit,
                         emit.transpose(node.input(0), channelsLastPerm(4)),
-                        {height, width},
+                        {*height, *width},
                         scale,
                         isHalfPixel,
                         mode == "max"};
-  Value boxes = emit.cast(node.input(1), {regions[0], SymExpr(4)});
+  Type element = node.inputType(0).getElementType();
+  Value boxes =
+      emit.convert(emit.cast(node.input(1), {regions[0], SymExpr(4)}), computeType(element));
   Value numbers = emit.cast(node.input(2), regions[0]);
   if (ratio > 0) {
-    Value y = sampler.sample(boxes, numbers, {ratio, ratio});
+    Value y = emit.convert(sampler.sample(boxes, numbers, {ratio, ratio}), element);
     return node.yield(emit.transpose(y, channelsFirstPerm(4)));
   }
   // As many samples as a bin is long, which each region says for itself.
@@ -562,7 +560,7 @@ static LogicalResult roiAlign(Node &node) {
       counts.push_back(node.bind(count));
     }
     Value y = sampler.sample(box, emit.sliceAxis(numbers, 0, number, 1), counts);
-    return SmallVector<Value>{elementOf(emit, y, 0, 0)};
+    return SmallVector<Value>{emit.convert(elementOf(emit, y, 0, 0), element)};
   };
   FailureOr<SmallVector<Value>> results = emitTrips(node, regions[0], {}, trip);
   if (failed(results))
@@ -574,24 +572,27 @@ static LogicalResult roiAlign(Node &node) {
 /// large its bins are, each of them looks at whole columns, then whole rows, and passes over
 /// what is outside.
 static LogicalResult maxRoiPool(Node &node) {
-  std::optional<SmallVector<int64_t>> pooled = node.integers("pooled_shape");
+  if (!node.has("pooled_shape"))
+    return node.error() << "attribute 'pooled_shape' is missing";
+  FailureOr<SmallVector<int64_t>> pooled = readSpatialList(node, "pooled_shape", 2, 1, 1);
+  if (failed(pooled))
+    return failure();
   double scale = node.real("spatial_scale", 1);
   Sizes image = node.inputShape(0), regions = node.inputShape(1);
-  if (!pooled || pooled->size() != 2 || pooled->front() < 1 || pooled->back() < 1)
-    return node.error() << "attribute 'pooled_shape' is "
-                        << (pooled ? shapeText(*pooled) : "missing") << ", expected two sizes";
   if (image.size() != 4 || regions.size() != 2 ||
       !node.ensureEqual(regions[1], 5, "columns of regions"))
     return node.error() << "inputs have shapes " << shapeText(image) << " and "
                         << shapeText(regions) << ", expected four dimensions, and rows of 5";
-  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+  if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||
+      failed(node.checkSize({regions[0], image[1], pooled->front(), pooled->back()})))
     return failure();
   Emitter &emit = node.emit;
-  Type type = node.inputType(0).getElementType(), i64 = emit.builder.getI64Type();
+  Type element = node.inputType(0).getElementType(), type = computeType(element);
+  Type i64 = emit.builder.getI64Type();
   Value images = emit.transpose(node.input(0), channelsLastPerm(4));
-  Value lowest = emit.scalar(-std::numeric_limits<double>::infinity(), type);
+  Value lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
   auto trip = [&](const SymExpr &number, ValueRange) -> FailureOr<SmallVector<Value>> {
-    Value region = elementOf(emit, node.input(1), 0, number);
+    Value region = emit.convert(elementOf(emit, node.input(1), 0, number), type);
     // The image, x1, y1, x2, y2.
     auto entry = [&](int64_t index) { return elementOf(emit, region, 0, index); };
     // Halves are rounded away from zero.

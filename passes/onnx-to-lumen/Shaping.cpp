@@ -431,9 +431,8 @@ static LogicalResult oneHot(Node &node) {
   if (failed(given))
     return failure();
   SymExpr depth = node.bind(node.emit.convert(*given, node.emit.builder.getI64Type()));
-  if ((SymExpr(1) - depth).isPositive())
+  if (!node.ensureAtMost(1, depth, "the depth"))
     return node.error() << "depth is " << depth.str() << ", expected a positive number";
-  node.emit.check(CheckKind::LessEqual, 1, depth, "the depth");
   if (!node.ensureEqual(node.inputShape(2), SymExpr(2), "values of a one-hot encoding"))
     return node.error() << "values have shape " << shapeText(node.inputShape(2)) << ", expected 2";
   int64_t rank = node.inputType(0).getRank() + 1;

@@ -315,11 +315,6 @@ static Value mirrored(Emitter &emit, Value x, const SymExpr &n) {
   return emit.cast(emit.concat({x, tail}, 1), {rows, n, SymExpr(2)});
 }
 
-/// What is computed with: narrow floats lose too much.
-static Type computeType(Emitter &emit, Type type) {
-  return type.getIntOrFloatBitWidth() < 32 ? Type(emit.builder.getF32Type()) : type;
-}
-
 /// The number of parts that input 0 has behind its other dimensions.
 static FailureOr<int64_t> readParts(Node &node) {
   Sizes shape = node.inputShape(0);
@@ -342,23 +337,18 @@ static FailureOr<SymExpr> readLength(Node &node, unsigned index, StringRef what)
   FailureOr<Value> number = node.scalarOperand(index, what);
   if (failed(number))
     return failure();
-  if (!isa<IntegerType>(Emitter::typeOf(*number).getElementType()))
-    return node.error() << what << " has element type " << Emitter::typeOf(*number).getElementType()
-                        << ", expected an integer type";
-  std::optional<SymExpr> known = Emitter::known(*number);
-  if (std::optional<int64_t> length = known ? known->asConstant() : std::nullopt;
-      length && *length < 1)
-    return node.error() << what << " is " << *length << ", expected at least 1";
   SymExpr length = node.bind(*number);
-  node.emit.check(CheckKind::LessEqual, 1, length, what);
+  if (!node.ensureAtMost(1, length, what))
+    return node.error() << what << " is " << length.str() << ", expected at least 1";
   return length;
 }
 
-/// The tables of a known length, which grow with it, are a part of the artifact.
+/// The tables of a known length, which grow with it, are a part of the artifact. A length that
+/// only the run knows takes a matrix, which grows with its square: in f32 that is 4 GiB at most.
 static LogicalResult checkLength(Node &node, const SymExpr &length) {
-  constexpr int64_t kMost = int64_t(1) << 24;
-  if ((length - kMost).isPositive())
-    return node.error() << "transform has length " << length.str() << "; at most " << kMost
+  int64_t most = length.asConstant() ? int64_t(1) << 24 : int64_t(1) << 14;
+  if (!node.ensureAtMost(length, most, "the length of a transform that only the run knows"))
+    return node.error() << "transform has length " << length.str() << "; at most " << most
                         << " is supported";
   return node.checkSize(length);
 }
@@ -372,12 +362,14 @@ static LogicalResult dft(Node &node) {
   Sizes shape = node.inputShape(0);
   int64_t rank = shape.size(), given = node.getOpset() < 20 ? node.integer("axis", 1) : -2;
   if (node.input(2)) {
-    FailureOr<SmallVector<int64_t>> axes = node.constantIntegers(2, "axis");
-    if (failed(axes))
+    FailureOr<Value> number = node.scalarOperand(2, "axis");
+    if (failed(number))
       return failure();
-    if (axes->size() != 1)
-      return node.error() << "axis has " << axes->size() << " elements, expected 1";
-    given = axes->front();
+    std::optional<SymExpr> known = Emitter::known(*number);
+    if (!known || !known->asConstant())
+      return node.error() << "axis is computed from the model's inputs; only constants are "
+                          << "supported";
+    given = *known->asConstant();
   }
   FailureOr<int64_t> axis = node.normalizeAxis(given, rank);
   if (failed(axis))
@@ -399,20 +391,19 @@ static LogicalResult dft(Node &node) {
     return failure();
 
   Emitter &emit = node.emit;
-  Type type = node.inputType(0).getElementType();
+  Type type = node.inputType(0).getElementType(), compute = computeType(type);
   SmallVector<int64_t> perm;
   for (int64_t i = 0; i < rank - 1; ++i)
     if (i != *axis)
       perm.push_back(i);
   perm.append({*axis, rank - 1});
-  Value x = emit.transpose(emit.convert(node.input(0), computeType(emit, type)), perm);
+  Value x = emit.transpose(emit.convert(node.input(0), compute), perm);
   Sizes moved = sizesOf(x);
   SymExpr half = SymExpr::floorDiv(length, 2) + 1;
   x = emit.reshape(x, {product(Node::Shape(moved).drop_back(2)), shape[*axis], SymExpr(*parts)});
   x = fitAxis(emit, x, 1, isReal ? half : length, /*isCentred=*/false);
   if (isReal && *parts == 1)
-    x = emit.pad(PadKind::Constant, x, emit.scalar(0, computeType(emit, type)), {0, 0, 0},
-                 {0, 0, 1});
+    x = emit.pad(PadKind::Constant, x, emit.scalar(0, compute), {0, 0, 0}, {0, 0, 1});
   if (isReal)
     x = mirrored(emit, x, length);
   x = Fourier(emit, *isInverse).transform(x, *isOneSided && !*isInverse ? half : length);
@@ -460,16 +451,15 @@ static LogicalResult stft(Node &node) {
     length = *operand;
   }
   Emitter &emit = node.emit;
-  if ((length - shape[1]).isPositive())
+  if (!node.ensureAtMost(length, shape[1], "the length of a frame"))
     return node.error() << "frames of " << length.str() << " do not fit into a signal of "
                         << shape[1].str();
-  emit.check(CheckKind::LessEqual, length, shape[1], "the length of a frame");
   SymExpr frames = SymExpr::floorDiv(shape[1] - length, *step) + 1;
   SymExpr wanted = *isOneSided ? SymExpr::floorDiv(length, 2) + 1 : length;
   if (failed(checkLength(node, length)) ||
       failed(node.checkSize({shape[0], frames, length, SymExpr(2)})))
     return failure();
-  Type type = node.inputType(0).getElementType(), compute = computeType(emit, type);
+  Type type = node.inputType(0).getElementType(), compute = computeType(type);
   Type i64 = emit.builder.getI64Type();
   Sizes grid{frames, length};
   Value start = emit.binary(BK::Mul, emit.iota(emit.typed(grid, i64), 0), *step);
@@ -487,11 +477,12 @@ static LogicalResult stft(Node &node) {
 
 static const OperatorRow rows[] = {
     {"BlackmanWindow", 1, 1, blackmanWindow, "", 17},
-    {"DFT", 1, 3, dft, "constant axis, lengths up to 2^24", 17},
+    {"DFT", 1, 3, dft, "constant axis; lengths up to 2^24, or 2^14 where only the run knows them",
+     17},
     {"HammingWindow", 1, 1, hammingWindow, "", 17},
     {"HannWindow", 1, 1, hannWindow, "", 17},
     {"MelWeightMatrix", 5, 5, melWeightMatrix, "", 17},
-    {"STFT", 2, 4, stft, "lengths up to 2^24", 17},
+    {"STFT", 2, 4, stft, "lengths up to 2^24, or 2^14 where only the run knows them", 17},
 };
 
 ArrayRef<OperatorRow> lumen::signalRows() { return rows; }

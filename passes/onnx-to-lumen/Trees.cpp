@@ -3,6 +3,9 @@
 #include "passes/onnx-to-lumen/MachineLearning.h"
 #include "passes/onnx-to-lumen/TreeForest.h"
 
+#include "llvm/Support/Format.h"
+
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -58,6 +61,24 @@ static FailureOr<SmallVector<int64_t>> readEntries(Node &node, StringRef name, s
   return std::move(values);
 }
 
+namespace {
+/// What all forms of trees say of each node that branches.
+struct Branches {
+  SmallVector<int64_t> features, onTrue, onFalse, tracks;
+};
+} // namespace
+
+static FailureOr<Branches> readBranches(Node &node, size_t count) {
+  auto features = readEntries(node, "nodes_featureids", count);
+  auto onTrue = readEntries(node, "nodes_truenodeids", count);
+  auto onFalse = readEntries(node, "nodes_falsenodeids", count);
+  auto tracks = readEntries(node, "nodes_missing_value_tracks_true", count, /*isOptional=*/true);
+  if (failed(features) || failed(onTrue) || failed(onFalse) || failed(tracks))
+    return failure();
+  return Branches{std::move(*features), std::move(*onTrue), std::move(*onFalse),
+                  std::move(*tracks)};
+}
+
 //===----------------------------------------------------------------------===//
 // TreeEnsembleRegressor and TreeEnsembleClassifier
 //===----------------------------------------------------------------------===//
@@ -70,14 +91,11 @@ static FailureOr<TreeForest> readNodeLists(Node &node, const std::string &prefix
   SmallVector<int64_t> treeIds = readIntegers(node, "nodes_treeids");
   size_t count = treeIds.size();
   auto ids = readEntries(node, "nodes_nodeids", count);
-  auto features = readEntries(node, "nodes_featureids", count);
-  auto onTrue = readEntries(node, "nodes_truenodeids", count);
-  auto onFalse = readEntries(node, "nodes_falsenodeids", count);
-  auto tracks = readEntries(node, "nodes_missing_value_tracks_true", count, /*isOptional=*/true);
+  auto branches = readBranches(node, count);
   auto values = readList(node, "nodes_values");
   auto modes = node.strings("nodes_modes").value_or(SmallVector<StringRef>());
-  if (failed(ids) || failed(features) || failed(onTrue) || failed(onFalse) || failed(tracks) ||
-      failed(values) || failed(expectLength(node, "nodes_values", values->size(), count)) ||
+  if (failed(ids) || failed(branches) || failed(values) ||
+      failed(expectLength(node, "nodes_values", values->size(), count)) ||
       failed(expectLength(node, "nodes_modes", modes.size(), count)))
     return failure();
 
@@ -102,8 +120,8 @@ static FailureOr<TreeForest> readNodeLists(Node &node, const std::string &prefix
       return failure();
     TreeForest::TreeNode &tree = forest.nodes[i];
     tree.mode = *mode == 6 ? TreeMode::Leaf : TreeMode(*mode);
-    tree.tracksNan = (*tracks)[i] != 0;
-    tree.feature = (*features)[i];
+    tree.tracksNan = branches->tracks[i] != 0;
+    tree.feature = branches->features[i];
     tree.value = (*values)[i];
   }
   for (size_t i = 0; i < count; ++i) {
@@ -114,11 +132,11 @@ static FailureOr<TreeForest> readNodeLists(Node &node, const std::string &prefix
       auto found = places.find({treeIds[i], id});
       return found == places.end() ? -1 : found->second;
     };
-    tree.onTrue = find((*onTrue)[i]);
-    tree.onFalse = find((*onFalse)[i]);
+    tree.onTrue = find(branches->onTrue[i]);
+    tree.onFalse = find(branches->onFalse[i]);
     if (tree.onTrue < 0 || tree.onFalse < 0)
       return node.error() << nameOf(i) << " leads to node "
-                          << (tree.onTrue < 0 ? (*onTrue)[i] : (*onFalse)[i])
+                          << (tree.onTrue < 0 ? branches->onTrue[i] : branches->onFalse[i])
                           << ", which is not in its tree";
   }
 
@@ -230,10 +248,12 @@ static LogicalResult treeEnsembleClassifier(Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// The entry of an attribute that is a number of a choice.
-static FailureOr<int64_t> expectBelow(Node &node, StringRef name, int64_t value, int64_t end) {
-  if (value >= 0 && value < end)
-    return value;
-  return node.error() << "attribute '" << name << "' has the entry " << value << ", expected 0 to "
+static FailureOr<int64_t> expectBelow(Node &node, StringRef name, double value, int64_t end) {
+  if (value >= 0 && value < end && value == std::floor(value))
+    return int64_t(value);
+  SmallString<16> text;
+  llvm::raw_svector_ostream(text) << llvm::format("%g", value);
+  return node.error() << "attribute '" << name << "' has the entry " << text << ", expected 0 to "
                       << end - 1;
 }
 
@@ -263,17 +283,14 @@ static LogicalResult readMembers(Node &node, TreeForest &forest) {
 /// Nodes, and leaves behind them, each with one weight.
 static FailureOr<TreeForest> readNodesAndLeaves(Node &node) {
   node.ignore("nodes_hitrates");
-  SmallVector<int64_t> features = readIntegers(node, "nodes_featureids");
-  size_t count = features.size();
-  auto onTrue = readEntries(node, "nodes_truenodeids", count);
-  auto onFalse = readEntries(node, "nodes_falsenodeids", count);
+  size_t count = readIntegers(node, "nodes_featureids").size();
+  auto branches = readBranches(node, count);
   auto trueLeafs = readEntries(node, "nodes_trueleafs", count);
   auto falseLeafs = readEntries(node, "nodes_falseleafs", count);
-  auto tracks = readEntries(node, "nodes_missing_value_tracks_true", count, /*isOptional=*/true);
   auto modes = readTensor(node, "nodes_modes"), splits = readTensor(node, "nodes_splits");
   auto weights = readTensor(node, "leaf_weights");
-  if (failed(onTrue) || failed(onFalse) || failed(trueLeafs) || failed(falseLeafs) ||
-      failed(tracks) || failed(modes) || failed(splits) || failed(weights) ||
+  if (failed(branches) || failed(trueLeafs) || failed(falseLeafs) || failed(modes) ||
+      failed(splits) || failed(weights) ||
       failed(expectLength(node, "nodes_modes", modes->size(), count)) ||
       failed(expectLength(node, "nodes_splits", splits->size(), count)))
     return failure();
@@ -294,18 +311,18 @@ static FailureOr<TreeForest> readNodesAndLeaves(Node &node) {
     if (failed(mode))
       return failure();
     tree.mode = TreeMode(*mode);
-    tree.tracksNan = (*tracks)[i] != 0;
-    tree.feature = features[i];
+    tree.tracksNan = branches->tracks[i] != 0;
+    tree.feature = branches->features[i];
     tree.value = (*splits)[i];
     auto place = [&](int64_t id, bool isLeaf) {
       int64_t end = isLeaf ? weights->size() : count;
       return id < 0 || id >= end ? -1 : isLeaf ? id + int64_t(count) : id;
     };
-    tree.onTrue = place((*onTrue)[i], (*trueLeafs)[i] != 0);
-    tree.onFalse = place((*onFalse)[i], (*falseLeafs)[i] != 0);
+    tree.onTrue = place(branches->onTrue[i], (*trueLeafs)[i] != 0);
+    tree.onFalse = place(branches->onFalse[i], (*falseLeafs)[i] != 0);
     if (tree.onTrue < 0 || tree.onFalse < 0)
       return node.error() << nameOf(i) << " leads to number "
-                          << (tree.onTrue < 0 ? (*onTrue)[i] : (*onFalse)[i])
+                          << (tree.onTrue < 0 ? branches->onTrue[i] : branches->onFalse[i])
                           << ", which is not there";
   }
   for (auto [i, weight] : llvm::enumerate(*weights))

@@ -46,6 +46,7 @@ for heads, key_heads, split in ((2, 2, True), (4, 2, True), (6, 1, True), (2, 2,
         row("Attention", qkv, 25, left_window_size=1, is_causal=1, **given)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 bool:5x3", 24)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 2x5x3", 24)
+row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 f32:[0.5,nan,0,-1,2]", 23)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 23, softmax_precision=11)
 # Windows that are wider than anything.
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 25, left_window_size=2**31 - 1,
@@ -147,6 +148,8 @@ for heads, key_heads in ((2, 2), (4, 2), (6, 1)):
             row(op, f"2x{rows}x{16 * (heads + 2 * key_heads)}@-2~2 - - {tail} 16x8 16x8", outputs=3,
                 do_rotary=1, rotary_interleaved=interleaved, **given)
         row(op, f"{q} {kv} {kv} {tail} 16x8 16x8 i64:2x{rows}@3~9", outputs=3, do_rotary=1, **given)
+row(f"{MICROSOFT}GroupQueryAttention", "2x0x32 2x0x32 2x0x32 2x2x4x16 2x2x4x16 i32:[3,3] i32:[4.]",
+    outputs=3, num_heads=2, kv_num_heads=2)
 
 # ---- Linear attention ------------------------------------------------------
 # Operands: query key value past_state decay beta.

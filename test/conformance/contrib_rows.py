@@ -76,7 +76,16 @@ class NhwcConv(OpRun):
         return (np.moveaxis(y, 1, -1),)
 
 
-EVALUATORS = [BiasAdd, BiasSplitGelu, GroupNorm, SkipGroupNorm, NhwcConv]
+class GroupQueryAttention(OpRun):
+    """Of no new tokens, which ONNX Runtime refuses."""
+    op_domain = DOMAIN
+
+    def _run(self, query, key, value, past_key, past_value, *others, **attributes):
+        assert query.shape[1] == 0
+        return query, past_key, past_value
+
+
+EVALUATORS = [BiasAdd, BiasSplitGelu, GroupNorm, SkipGroupNorm, NhwcConv, GroupQueryAttention]
 
 # ---- Activations ------------------------------------------------------------
 

@@ -226,7 +226,7 @@ def empty_cases(rows, every):
 # Inputs whose shapes decide the structure of a kernel or the rank of a result, so
 # that they are fixed.
 FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
-         "NonMaxSuppression": (0, 2, 3, 4), "GridSample": (0, 1),
+         "NonMaxSuppression": (0, 2, 3, 4),
          "com.microsoft::FusedConv": (1, 2), "com.microsoft::NhwcConv": (1, 2),
          "com.microsoft::Attention": (3,),
          "AffineGrid": (1,), "CausalConvWithState": (1,), "CenterCropPad": (1,), "Col2Im": (1, 2),

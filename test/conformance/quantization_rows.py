@@ -116,6 +116,11 @@ for b in BYTES:
             f" ={SCALE} ={zero(b)}{bias}")
         row("com.microsoft::MatMulIntegerToFloat", f"{data('u8', '5x37')} ={data(b, '37x19')}"
             f" {SCALE} =19@0.01~0.05 {zero('u8')} ={zero(b, 19)}{bias}")
+# One zero point for each matrix and column, or each matrix and row.
+for b in BYTES:
+    operands = f"{data('u8', '2x3x4x5')} {data(b, '2x3x5x6')}"
+    row("MatMulInteger", f"{operands} {zero('u8')} {zero(b, '2x3x1x6')}", 10)
+    row("MatMulInteger", f"{operands} {zero('u8', '2x3x4x1')} {zero(b, '1x3x1x6')}", 10)
 for trans, bias in itertools.product((0, 1), ("-", "i32:19", "=i32:19")):
     left, right = (("37x5", "19x37") if trans else ("5x37", "37x19"))
     row("com.microsoft::QGemm", f"{data('u8', left)} ={SCALE} ={zero('u8')} ={data('i8', right)}"

@@ -43,10 +43,12 @@ module attributes {onnx.opsets = {ai.onnx = 20 : i64}} {
 
 // -----
 
-// The matrix of a length that only the run knows is made of integers modulo that length.
+// The matrix of a length that only the run knows is made of integers modulo that length, which
+// is bounded.
 module attributes {onnx.opsets = {ai.onnx = 20 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: tensor<?x1xf32, #lumen.dims<["n", "1"]>> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: lumen.check <lessequal> "n", "16384"
     // CHECK: lumen.binary <rem>
     // CHECK: lumen.contract
     %0 = onnx.node "DFT"(%x) {} : (tensor<?x1xf32, #lumen.dims<["n", "1"]>>) -> tensor<*xf32>

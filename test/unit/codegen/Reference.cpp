@@ -415,7 +415,7 @@ static Tensor norm(NormOp op, const Tensor &x) {
   return build(op.getResult(), [&](const Index &index) {
     Index outer(index.begin(), index.begin() + op.getAxis());
     auto [row, isNew] = rows.try_emplace({outer.begin(), outer.end()}, 0, 0);
-    auto &[mean, deviation] = row->second;
+    Number &mean = row->second.first, &deviation = row->second.second;
     if (isNew) {
       Number sum = 0, squares = 0;
       int64_t count = 0;

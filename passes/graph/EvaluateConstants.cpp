@@ -170,6 +170,18 @@ static void getOffsets(const ConstantView &view, int64_t begin, int64_t count, i
   }
 }
 
+/// Whether an operation takes numbers of few bits out of large constants that pack them.
+/// Evaluated they would be several times as large, in the file and in memory.
+static bool unpacksBits(Operation *op, ArrayRef<ConstantView> views) {
+  auto binary = dyn_cast<BinaryOp>(op);
+  if (!binary || binary.getKind() != BinaryKind::ShiftRight)
+    return false;
+  auto type = cast<RankedTensorType>(binary.getType());
+  const ConstantView &packed = views.front();
+  return type.getElementType().isUnsignedInteger(8) && !packed.isSplat() && type.hasStaticShape() &&
+         type.getNumElements() > kMaxFoldElements;
+}
+
 Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (!isa<UnaryOp, BinaryOp, ConvertOp>(op) || !isHandled(type.getElementType()))
@@ -181,6 +193,8 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
       return {};
     views.push_back(std::move(*view));
   }
+  if (unpacksBits(op, views))
+    return {};
   // Dimensions along which all operands repeat are left to a broadcast.
   SmallVector<int64_t> kept, shape;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -213,8 +227,7 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
       }
     });
   };
-  bool repeats =
-      !type.hasStaticShape() || reduced.getNumElements() != type.getNumElements();
+  bool repeats = !type.hasStaticShape() || reduced.getNumElements() != type.getNumElements();
   Value result = makeConstant(builder, op->getLoc(), repeats ? reduced : type, fill);
   if (!isDefined) {
     result.getDefiningOp()->erase();

@@ -123,10 +123,8 @@ static FailureOr<Value> emitSums(Node &node, Value input, Value inputZero, Value
     return result;
   SmallVector<int64_t> axes =
       llvm::to_vector(llvm::seq<int64_t>(1, Emitter::typeOf(*filter).getRank()));
-  Value sums =
-      emit.reduce(ReduceKind::Sum, widened(emit, *filter, 32), axes, /*keepDims=*/false);
-  sums = emit.binary(BK::Mul, sums,
-                     emit.splat(widened(emit, padding, 32), Emitter::shapeOf(sums)));
+  Value sums = emit.reduce(ReduceKind::Sum, widened(emit, *filter, 32), axes, /*keepDims=*/false);
+  sums = emit.binary(BK::Mul, sums, emit.splat(widened(emit, padding, 32), Emitter::shapeOf(sums)));
   Sizes shape = Emitter::shapeOf(*result);
   return emit.binary(BK::Sub, *result, emit.broadcastAlong(sums, shape, shape.size() - 1));
 }
@@ -170,8 +168,8 @@ static FailureOr<Value> divideByScalar(Node &node, Value value, Value divisor) {
   Emitter &emit = node.emit;
   Value scalar = scalarParameter(emit, divisor);
   if (!scalar)
-    return node.error() << "scale of the result has shape "
-                        << shapeText(Emitter::shapeOf(divisor)) << ", expected a scalar";
+    return node.error() << "scale of the result has shape " << shapeText(Emitter::shapeOf(divisor))
+                        << ", expected a scalar";
   scalar = emit.convert(scalar, emit.builder.getF32Type());
   return emit.binary(BK::Div, value, emit.splat(scalar, Emitter::shapeOf(value)));
 }
@@ -244,8 +242,8 @@ static FailureOr<Value> finished(Node &node, Value sums, Value scale, Value bias
 
 /// The bytes behind the operands of a product, of which the left one has one scale and the
 /// right one that, or one per index of `axis`.
-static std::optional<std::pair<Dequantized, Dequantized>>
-findOperands(Emitter &emit, Value lhs, Value rhs, int64_t axis) {
+static std::optional<std::pair<Dequantized, Dequantized>> findOperands(Emitter &emit, Value lhs,
+                                                                       Value rhs, int64_t axis) {
   std::optional<Dequantized> left = findDequantized(emit, lhs, 8);
   std::optional<Dequantized> right = left ? findDequantized(emit, rhs, 8) : std::nullopt;
   if (!right || !scalarParameter(emit, left->how.scale) ||
@@ -266,8 +264,7 @@ FailureOr<Value> lumen::emitQuantizedMatMul(Node &node, Value lhs, Value rhs, bo
     return emit.transpose(operand, perm);
   };
   int64_t rank = Emitter::typeOf(rhs).getRank();
-  auto operands =
-      findOperands(emit, lhs, rhs, rank - (isRhsTransposed && rank > 1 ? 2 : 1));
+  auto operands = findOperands(emit, lhs, rhs, rank - (isRhsTransposed && rank > 1 ? 2 : 1));
   if (!operands)
     return Value();
   auto &[left, right] = *operands;
@@ -283,8 +280,7 @@ FailureOr<Value> lumen::emitQuantizedConvolution(Node &node, Value x, Value weig
   if (!operands)
     return Value();
   auto &[input, filter] = *operands;
-  FailureOr<Value> sums =
-      emitSums(node, input.data, input.how.zero, filter.data, filter.how.zero);
+  FailureOr<Value> sums = emitSums(node, input.data, input.how.zero, filter.data, filter.how.zero);
   FailureOr<Value> scale =
       failed(sums) ? sums : productScale(node, input.how.scale, filter.how.scale);
   return failed(scale) ? scale : finished(node, *sums, *scale, bias);
@@ -354,11 +350,11 @@ static LogicalResult qGemm(Node &node) {
   if (node.inputRank(0) != 2 || node.inputRank(3) != 2)
     return node.error() << "inputs have shapes " << shapeText(node.inputShape(0)) << " and "
                         << shapeText(node.inputShape(3)) << ", expected two dimensions";
-  FailureOr<Value> sums =
-      emitProduct(node, transposed("transA", node.input(0)), node.input(2),
-                  transposed("transB", node.input(3)), node.input(5));
+  FailureOr<Value> sums = emitProduct(node, transposed("transA", node.input(0)), node.input(2),
+                                      transposed("transB", node.input(3)), node.input(5));
   FailureOr<Value> biased = failed(sums) ? sums : withBias(node, *sums, node.input(6));
-  FailureOr<Value> scale = failed(biased) ? biased : productScale(node, node.input(1), node.input(4));
+  FailureOr<Value> scale =
+      failed(biased) ? biased : productScale(node, node.input(1), node.input(4));
   if (failed(scale))
     return failure();
   scale = emit.binary(BK::Mul, *scale, alpha);
@@ -388,9 +384,101 @@ static LogicalResult dynamicQuantizeMatMul(Node &node) {
   return yieldValue(node, failed(result) ? result : withBias(node, *result, node.input(4)));
 }
 
+//===----------------------------------------------------------------------===//
+// Weights of few bits
+//===----------------------------------------------------------------------===//
+
+/// The numbers of `bits` bits that bytes hold along the last dimension, low bits first.
+static Value unpackBits(Emitter &emit, Value bytes, int64_t bits) {
+  if (bits == 8)
+    return bytes;
+  Sizes shape = Emitter::shapeOf(bytes), apart(shape);
+  int64_t rank = shape.size(), inByte = 8 / bits;
+  apart.push_back(inByte);
+  RankedTensorType type = emit.typed(apart, Emitter::typeOf(bytes).getElementType());
+  Value shift = emit.binary(BK::Mul, emit.iota(type, rank), double(bits));
+  Value repeated = emit.broadcast(bytes, apart, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  Value numbers =
+      emit.binary(BK::And, emit.binary(BK::ShiftRight, repeated, shift), double((1 << bits) - 1));
+  shape.back() = shape.back() * inByte;
+  return emit.reshape(numbers, shape);
+}
+
+/// An input of as many elements as `shape`, in that shape.
+static FailureOr<Value> inShape(Node &node, unsigned index, StringRef what, Node::Shape shape) {
+  if (!node.ensureEqual(product(node.inputShape(index)), product(shape), what))
+    return node.error() << what << " has shape " << shapeText(node.inputShape(index))
+                        << ", expected " << shapeText(shape);
+  return node.emit.reshape(node.input(index), shape);
+}
+
+/// A * B' + C, where rows of B are blocks of numbers of few bits with a scale and a zero
+/// point for each.
+static LogicalResult matMulNBits(Node &node) {
+  Emitter &emit = node.emit;
+  Type real = emit.builder.getF32Type();
+  int64_t k = node.integer("K", 0), n = node.integer("N", 0), bits = node.integer("bits", 4);
+  int64_t block = node.integer("block_size", 0);
+  // How exact the product has to be at least; it is f32's.
+  node.ignore("accuracy_level");
+  if (!llvm::is_contained({2, 4, 8}, bits))
+    return node.error() << "attribute 'bits' is " << bits << ", expected 2, 4 or 8";
+  if (block < 8 || !llvm::isPowerOf2_64(block))
+    return node.error() << "attribute 'block_size' is " << block
+                        << ", expected a power of 2 from 8 on";
+  if (k < 1 || n < 1)
+    return node.error() << "attributes 'K' and 'N' are " << k << " and " << n
+                        << ", expected at least 1";
+  if (failed(node.expectReal(0)) || failed(node.expectReal(2)))
+    return failure();
+  int64_t blocks = llvm::divideCeil(k, block), inByte = 8 / bits;
+  if (!node.inputType(1).getElementType().isUnsignedInteger(8))
+    return node.error() << "weight has element type " << node.inputType(1).getElementType()
+                        << ", expected ui8";
+  FailureOr<Value> packed = inShape(node, 1, "weight", {n, blocks, block / inByte});
+  FailureOr<Value> scale = failed(packed) ? packed : inShape(node, 2, "scales", {n, blocks});
+  if (failed(scale))
+    return failure();
+  Value columns = node.input(4);
+  if (columns && !node.ensureEqual(Emitter::shapeOf(columns), SymExpr(k), "group indices"))
+    return node.error() << "group indices have shape " << shapeText(Emitter::shapeOf(columns))
+                        << ", expected " << k;
+  auto flat = [&](Value value) {
+    return emit.sliceAxis(emit.reshape(value, {n, blocks * block}), 1, 0, k);
+  };
+  // Parameters are repeated in blocks apart, since a broadcast stays one while nothing is
+  // reshaped.
+  auto spread = [&](Value value) {
+    value = emit.convert(value, real);
+    return columns ? emit.gather(value, columns, 1)
+                   : emit.broadcast(value, {n, blocks, block}, {0, 1});
+  };
+  Value weight = unpackBits(emit, *packed, bits);
+  weight = emit.convert(columns ? flat(weight) : weight, real);
+  if (!node.input(3)) {
+    weight = emit.binary(BK::Sub, weight, double(1 << (bits - 1)));
+  } else {
+    bool isPacked = node.inputType(3).getElementType().isUnsignedInteger(8);
+    int64_t entries = isPacked ? llvm::divideCeil(blocks, inByte) : blocks;
+    FailureOr<Value> zero = inShape(node, 3, "zero points", {n, entries});
+    if (failed(zero))
+      return failure();
+    Value numbers = isPacked ? unpackBits(emit, *zero, bits) : *zero;
+    weight = emit.binary(BK::Sub, weight, spread(emit.sliceAxis(numbers, 1, 0, blocks)));
+  }
+  weight = emit.binary(BK::Mul, weight, spread(*scale));
+  if (!columns)
+    weight = flat(weight);
+  Type type = node.inputType(0).getElementType();
+  FailureOr<Value> result =
+      emitMatMul(node, node.input(0), emit.convert(weight, type), false, /*isRhsTransposed=*/true);
+  return yieldValue(node, failed(result) ? result : addLastBias(node, *result, 5));
+}
+
 static const OperatorRow rows[] = {
     {"ConvInteger", 2, 4, convInteger, "", 10},
     OperatorRow{"DynamicQuantizeMatMul", 3, 5, dynamicQuantizeMatMul}.ofMicrosoft(),
+    OperatorRow{"MatMulNBits", 3, 6, matMulNBits, "weights of 2, 4 and 8 bits"}.ofMicrosoft(),
     {"MatMulInteger", 2, 4, matMulInteger, "", 10},
     OperatorRow{"MatMulIntegerToFloat", 4, 7, matMulIntegerToFloat}.ofMicrosoft(),
     OperatorRow{"QGemm", 6, 9, qGemm}.ofMicrosoft(),

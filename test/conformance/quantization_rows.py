@@ -179,3 +179,19 @@ for dtype in BYTES:
         # Its attribute 'opset' is no argument of `row`.
         ROWS.append(("com.microsoft::QLinearSoftmax", f"{operand('4x5x6')} =scalar@0.003~0.004"
                      f" ={dtype}:scalar@0~0", dict(axis=axis, opset=13), 18, 1, 1))
+
+# ---- Weights of few bits ---------------------------------------------------
+
+for bits, k, n, block in ((4, 64, 7, 16), (4, 100, 33, 32), (4, 256, 80, 32), (8, 70, 5, 16),
+                          (2, 128, 9, 64)):
+    blocks = -(-k // block)
+    few = {"K": k, "N": n, "bits": bits, "block_size": block}
+    weight = f"=u8:{n}x{blocks}x{block * bits // 8}@0~255 ={n}x{blocks}@0.01~0.1"
+    packed = f"=u8:{n}x{-(-blocks * bits // 8)}@0~255"
+    row("com.microsoft::MatMulNBits", f"3x{k} {weight}", **few)
+    row("com.microsoft::MatMulNBits", f"2x3x{k} {weight} {packed}", **few)
+    row("com.microsoft::MatMulNBits", f"3x{k} {weight} - - ={n}", **few)
+row("com.microsoft::MatMulNBits", "3x64 =u8:7x4x8@0~255 =7x4@0.01~0.1 =7x4@1~9", K=64, N=7,
+    bits=4, block_size=16)
+row("com.microsoft::MatMulNBits", "3x64 =u8:7x4x8@0~255 =7x4@0.01~0.1 - =i32:64@0~3", K=64, N=7,
+    bits=4, block_size=16)

@@ -29,6 +29,12 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64, com.microsoft = 1 : i64}} 
     %11 = onnx.node "QLinearGlobalAveragePool"(%z, %s, %z, %s, %z) domain("com.microsoft") {channels_last = 1 : i64} : (tensor<ui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
     // expected-error @below {{attribute 'opset' is 2, expected a version of Softmax}}
     %12 = onnx.node "QLinearSoftmax"(%a, %s, %z, %s, %z) domain("com.microsoft") {opset = 2 : i64} : (tensor<3x8xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
+    // expected-error @below {{attribute 'bits' is 3, expected 2, 4 or 8}}
+    %13 = onnx.node "MatMulNBits"(%x, %a, %t) domain("com.microsoft") {K = 8 : i64, N = 4 : i64, bits = 3 : i64, block_size = 16 : i64} : (tensor<3x8xf32>, tensor<3x8xui8>, tensor<5xf32>) -> tensor<*xf32>
+    // expected-error @below {{weight has shape 3x8, expected 4x1x8}}
+    %14 = onnx.node "MatMulNBits"(%x, %a, %t) domain("com.microsoft") {K = 8 : i64, N = 4 : i64, bits = 4 : i64, block_size = 16 : i64} : (tensor<3x8xf32>, tensor<3x8xui8>, tensor<5xf32>) -> tensor<*xf32>
+    // expected-error @below {{attribute 'block_size' is 12, expected a power of 2 from 8 on}}
+    %15 = onnx.node "MatMulNBits"(%x, %a, %t) domain("com.microsoft") {K = 8 : i64, N = 4 : i64, block_size = 12 : i64} : (tensor<3x8xf32>, tensor<3x8xui8>, tensor<5xf32>) -> tensor<*xf32>
     onnx.return %x : tensor<3x8xf32>
   }
 }

@@ -54,7 +54,7 @@ DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Val
   nest.lines = axes.lines();
   nest.rows = axes.last().output;
   nest.rowDim = axes.rank() - 2;
-  nest.hasManyRows = true;
+  nest.hasManyRows = axes.rank() > 3;
   if (!axes.hasConstantRows() && axes.rank() == 3) {
     // One long row.
     nest.chunks = rowChunks(nest.rows, /*bounded=*/false);

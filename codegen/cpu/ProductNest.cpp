@@ -266,8 +266,20 @@ int64_t ProductNest::wantedDepthBlocks() const {
   return llvm::divideCeil(static_cast<int64_t>(panelBytes), kernel.caps.l2Bytes / 4);
 }
 
-void ProductNest::emitTiles(TileCall call, const Place &place, ArrayRef<Value> outer, Value row,
-                            Value rowInLine) {
+void ProductNest::emitTiles(const TileCall &call, const Place &place, ArrayRef<Value> outer,
+                            Value row, Value rowInLine) {
+  auto emit = [&] { emitSomeTiles(call, place, outer, row, rowInLine); };
+  if (rowsPerLine())
+    return emit();
+  // Of the runs of equal tiles that a line may have, most are empty where rows are few.
+  Value hasTiles =
+      arith::CmpIOp::create(kernel.builder, kernel.loc, arith::CmpIPredicate::ne, call.count,
+                            Address(kernel.builder, kernel.loc).constant(0));
+  emitBranch(kernel, hasTiles, emit, [] {});
+}
+
+void ProductNest::emitSomeTiles(TileCall call, const Place &place, ArrayRef<Value> outer, Value row,
+                                Value rowInLine) {
   Address address(kernel.builder, kernel.loc);
   call.tile.vectors = place.tile.vectors;
   call.tile.lanes = place.tile.lanes;

@@ -99,7 +99,7 @@ public:
   /// Emits `call`, whose first row is `row` (in dimensions from rowDim on taken
   /// as one) of the line with the indices `outer`, and row `rowInLine` of the
   /// line's own, with the epilogue.
-  void emitTiles(TileCall call, const Place &place, llvm::ArrayRef<mlir::Value> outer,
+  void emitTiles(const TileCall &call, const Place &place, llvm::ArrayRef<mlir::Value> outer,
                  mlir::Value row, mlir::Value rowInLine);
 
   /// Blocks of the depth such that a block of a panel stays in the second cache
@@ -133,6 +133,9 @@ private:
   void emitLastPanel(const Panel &panel, int64_t rows, Tile tile, EmitLine line);
   void emitColumnTile(const Panel &panel, mlir::Value inPanel, const Tile &tile,
                       int64_t tailLanes, mlir::Value tail, EmitLine line);
+  /// `emitTiles` where `call.count` is not 0.
+  void emitSomeTiles(TileCall call, const Place &place, llvm::ArrayRef<mlir::Value> outer,
+                     mlir::Value row, mlir::Value rowInLine);
   Tile tileFor(int64_t rows, int64_t columns) const;
   /// Nothing where only the run knows.
   std::optional<int64_t> rowsPerLine() const;

@@ -111,7 +111,8 @@ private:
     return getKept(original, identity(getOriginalType(original).getRank()));
   }
 
-  /// The permutation that most elements of the operands have already.
+  /// The permutation that most elements of the operands have already, and results have in
+  /// the end.
   Permutation choosePermutation(Operation *op) const;
 
   void visit(Operation *op);
@@ -240,22 +241,29 @@ static int64_t estimateElements(RankedTensorType type) {
 
 Permutation Propagation::choosePermutation(Operation *op) const {
   SmallVector<std::pair<Permutation, int64_t>> votes;
+  auto add = [&](const Permutation &perm, Value value) {
+    int64_t weight = estimateElements(cast<RankedTensorType>(value.getType()));
+    auto *vote = llvm::find_if(votes, [&](auto &v) { return v.first == perm; });
+    if (vote == votes.end())
+      votes.push_back({perm, weight});
+    else
+      vote->second += weight;
+  };
   for (bool admitFree : {false, true}) {
     for (Value operand : op->getOperands()) {
       Layout layout = getLayout(operand);
-      if (isFree(layout.value) && !admitFree)
-        continue;
-      auto type = cast<RankedTensorType>(layout.value.getType());
-      int64_t weight = estimateElements(type);
-      auto *vote = llvm::find_if(votes, [&](auto &v) { return v.first == layout.perm; });
-      if (vote == votes.end())
-        votes.push_back({layout.perm, weight});
-      else
-        vote->second += weight;
+      if (!isFree(layout.value) || admitFree)
+        add(layout.perm, layout.value);
     }
     if (!votes.empty())
       break;
   }
+  // A cache that grows: the part that is new, which is permuted, is moved, rather than
+  // the old one, to it and back.
+  for (Value result : op->getResults())
+    if (llvm::any_of(result.getUsers(),
+                     [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
+      add(identity(cast<RankedTensorType>(result.getType()).getRank()), result);
   // With equal weights, what is permuted already stays so: its neighbours are.
   auto *best = votes.begin();
   for (auto &vote : votes)

@@ -408,7 +408,8 @@ static LogicalResult pad(Node &node) {
         offsets[axis] = crop;
       isCropped = true;
     }
-    if (*kind == PadKind::Constant)
+    bool isPadded = low[axis] != SymExpr(0) || high[axis] != SymExpr(0);
+    if (*kind == PadKind::Constant || !isPadded)
       continue;
     if (size == SymExpr(0) && result[axis] != SymExpr(0))
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()

@@ -71,6 +71,21 @@ module attributes {onnx.opsets = {ai.onnx = 18 : i64}} {
 
 // -----
 
+// A dimension without pads is not repeated, whatever its size; no index is computed.
+module attributes {onnx.opsets = {ai.onnx = 18 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<?x3xf32, #lumen.dims<["n", "3"]>> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK-NOT: lumen.gather
+    // CHECK: lumen.pad <reflect> %arg0, %{{.*}} [0, 2] [0, 1] : tensor<?x3xf32, #lumen.dims<["n", "3"]>>
+    // CHECK-NOT: lumen.gather
+    %pads = onnx.constant dense<[0, 2, 0, 1]> : tensor<4xi64>
+    %0 = onnx.node "Pad"(%x, %pads) {mode = "reflect"} : (tensor<?x3xf32, #lumen.dims<["n", "3"]>>, tensor<4xi64>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}
+
+// -----
+
 // Dropout passes its input, and its mask is all true.
 module attributes {onnx.opsets = {ai.onnx = 12 : i64}} {
   // CHECK-LABEL: func.func @main

@@ -103,6 +103,20 @@ func.func @pixel(%x: tensor<2x1x1x64xf32>) -> tensor<2x64xf32> {
 
 // -----
 
+// To a cache that is returned, what is new is moved, not the cache to it and back.
+// CHECK-LABEL: @cache
+// CHECK-SAME: %[[PAST:.*]]: tensor<1x4x8x32xf32>, %[[NEW:.*]]: tensor<1x8x4x32xf32>
+// CHECK-NEXT: %[[T:.*]] = lumen.transpose %[[NEW]] [0, 2, 1, 3]
+// CHECK-NEXT: %[[C:.*]] = lumen.concat %[[PAST]], %[[T]] {axis = 2 : i64}
+// CHECK-NEXT: return %[[C]]
+func.func @cache(%past: tensor<1x4x8x32xf32>, %new: tensor<1x8x4x32xf32>) -> tensor<1x4x16x32xf32> {
+  %0 = lumen.transpose %new [0, 2, 1, 3] : tensor<1x8x4x32xf32> -> tensor<1x4x8x32xf32>
+  %1 = lumen.concat %past, %0 {axis = 2 : i64} : tensor<1x4x8x32xf32>, tensor<1x4x8x32xf32> -> tensor<1x4x16x32xf32>
+  return %1 : tensor<1x4x16x32xf32>
+}
+
+// -----
+
 // A value that leaves the function keeps its layout: one transpose, at the border.
 // CHECK-LABEL: @border
 // CHECK: %[[R:.*]] = lumen.unary <relu> %{{.*}} : tensor<1x8x8x16xf32>

@@ -205,11 +205,11 @@ bool Compilation::link() {
   // For the sanitizer to name the kernel.
   linkOptions.keepSymbols = !options.sanitize.empty();
   linkOptions.threads = options.jobs;
-  return (options.memoryReport.empty() ||
-          writeText(options.memoryReport,
-                    [&](raw_ostream &os) {
-                      writeMemoryReport(*module, tables, options.reportDims, os);
-                    })) &&
+  return (options.memoryReport.empty() || writeText(options.memoryReport,
+                                                    [&](raw_ostream &os) {
+                                                      writeMemoryReport(*module, tables,
+                                                                        options.reportDims, os);
+                                                    })) &&
          check(link::linkModel(tables, objects, weights, linkOptions, outputs));
 }
 

@@ -2,7 +2,6 @@
 
 #include "compiler/KernelCompilation.h"
 
-
 #include "mlir/IR/Diagnostics.h"
 
 #include <atomic>
@@ -31,8 +30,9 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Target &targe
   std::vector<Group> groups;
   for (auto [index, level] : llvm::enumerate(target.getLevels()))
     for (size_t first = 0; first < kernels.size(); first += kKernelsPerGroup)
-      groups.push_back({&level, index, first,
-                        ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
+      groups.push_back(
+          {&level, index, first,
+           ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
 
   KernelCode code;
   code.isSanitized = options.sanitizeAddress;

@@ -165,7 +165,9 @@ LogicalResult IotaOp::verify() {
 //===----------------------------------------------------------------------===//
 
 Type lumen::productElementType(Type lhs, Type rhs) {
-  auto isBytes = [](Type type) { return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == 8; };
+  auto isBytes = [](Type type) {
+    return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
+  };
   if (isBytes(lhs) && (isBytes(rhs) || rhs.isSignlessInteger(16)))
     return IntegerType::get(lhs.getContext(), 32);
   return lhs == rhs ? lhs : Type();

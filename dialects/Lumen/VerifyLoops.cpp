@@ -45,14 +45,14 @@ static LogicalResult expectScalar(Operation *op, StringRef what, Value value, Ty
 
 /// The places of an indexed tensor: what `pick` and `scatter` share. `walked` is the
 /// tensor that walks along the indices.
-static LogicalResult verifyIndexing(Operation *op, Value indexed, Value walked, OperandRange indices,
-                                    ArrayRef<int64_t> dims) {
+static LogicalResult verifyIndexing(Operation *op, Value indexed, Value walked,
+                                    OperandRange indices, ArrayRef<int64_t> dims) {
   RankedTensorType inner = typeOf(indexed), outer = typeOf(walked);
   if (failed(expectElement(op, "elements", walked, inner.getElementType())))
     return failure();
   if (int64_t(dims.size()) != inner.getRank())
-    return op->emitOpError("has ") << dims.size() << " entries in 'dims', expected "
-                                   << inner.getRank();
+    return op->emitOpError("has ")
+           << dims.size() << " entries in 'dims', expected " << inner.getRank();
   size_t picked = 0;
   for (auto [i, dim] : llvm::enumerate(dims)) {
     if (dim == -1) {
@@ -63,12 +63,12 @@ static LogicalResult verifyIndexing(Operation *op, Value indexed, Value walked, 
       return failure();
     int64_t size = inner.getDimSize(i), steps = outer.getDimSize(dim);
     if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(steps) && steps > size)
-      return op->emitOpError("walks ") << steps << " steps along dimension " << i << " of size "
-                                       << size;
+      return op->emitOpError("walks ")
+             << steps << " steps along dimension " << i << " of size " << size;
   }
   if (picked != indices.size())
-    return op->emitOpError("has ") << indices.size() << " index tensors, but " << picked
-                                   << " entries of -1 in 'dims'";
+    return op->emitOpError("has ")
+           << indices.size() << " index tensors, but " << picked << " entries of -1 in 'dims'";
   for (Value index : indices) {
     RankedTensorType type = typeOf(index);
     if (!isa<IntegerType>(type.getElementType()))
@@ -170,8 +170,8 @@ LogicalResult TreesOp::verify() {
       failed(expectShape(*this, "links", getLinks(), {nodes, 2})) ||
       failed(expectShape(*this, "leaves", getLeaves(), {nodes + 1})) ||
       failed(expectShape(*this, "roots", getRoots(), {any})) ||
-      failed(expectElement(*this, "a result", getResult(),
-                           typeOf(getWeights()).getElementType())) ||
+      failed(
+          expectElement(*this, "a result", getResult(), typeOf(getWeights()).getElementType())) ||
       failed(expectShape(*this, "a result", getResult(), {any, input.getDimSize(0), any})))
     return failure();
   if (Value targets = getTargets())
@@ -215,22 +215,21 @@ LogicalResult RecurrenceOp::verify() {
   };
   if (failed(expectRow(cell.getArgument(0), getInput(), 2)))
     return failure();
-  for (auto [argument, param] :
-       llvm::zip(cell.getArguments().drop_front(1), getParams()))
+  for (auto [argument, param] : llvm::zip(cell.getArguments().drop_front(1), getParams()))
     if (failed(expectRow(argument, param, 0)))
       return failure();
   auto yield = cast<YieldOp>(cell.getTerminator());
   if (yield.getValues().size() != getStates().size())
-    return emitOpError("has a cell that yields ") << yield.getValues().size()
-                                                  << " values, expected " << getStates().size();
+    return emitOpError("has a cell that yields ")
+           << yield.getValues().size() << " values, expected " << getStates().size();
   for (auto [argument, state, next] :
        llvm::zip(cell.getArguments().drop_front(1 + getParams().size()), getStates(),
                  yield.getValues())) {
     if (failed(expectRow(argument, state, 1)))
       return failure();
     if (next.getType() != argument.getType())
-      return emitOpError("has a cell that yields ") << next.getType() << ", expected "
-                                                    << argument.getType();
+      return emitOpError("has a cell that yields ")
+             << next.getType() << ", expected " << argument.getType();
   }
   for (Operation &op : cell.without_terminator())
     if (!isa<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, BroadcastOp, ConstantOp, SliceOp,

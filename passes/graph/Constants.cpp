@@ -2,7 +2,6 @@
 
 #include "passes/graph/Constants.h"
 
-
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/Parallel.h"
@@ -402,8 +401,7 @@ Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
   return ConstantOp::create(builder, loc, DenseElementsAttr::getFromRawBuffer(type, element));
 }
 
-Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
-                       Attribute element) {
+Value lumen::makeSplat(OpBuilder &builder, Location loc, RankedTensorType type, Attribute element) {
   if (type.hasStaticShape())
     return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, element));
   auto scalar = RankedTensorType::get({}, type.getElementType());

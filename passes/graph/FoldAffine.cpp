@@ -237,8 +237,8 @@ private:
       int exponent;
       return std::abs(std::frexp(value, &exponent)) == 0.5f;
     };
-    bool meetsFactor = dividend.hasOneUse() && (isWeighted(dividend.getDefiningOp()) ||
-                                                match(dividend, BinaryKind::Mul));
+    bool meetsFactor = dividend.hasOneUse() &&
+                       (isWeighted(dividend.getDefiningOp()) || match(dividend, BinaryKind::Mul));
     return meetsFactor || llvm::all_of(values, isPowerOfTwo);
   }
 };

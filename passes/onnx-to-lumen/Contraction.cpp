@@ -135,9 +135,8 @@ static LogicalResult gemm(Node &node) {
   if (failed(node.checkSize(shape)))
     return failure();
   if (alpha == 1 && beta == 1) {
-    FailureOr<Value> quantized = emitQuantizedMatMul(node, node.input(0), node.input(1),
-                                                     isLhsTransposed, isRhsTransposed,
-                                                     node.input(2));
+    FailureOr<Value> quantized = emitQuantizedMatMul(
+        node, node.input(0), node.input(1), isLhsTransposed, isRhsTransposed, node.input(2));
     if (failed(quantized))
       return failure();
     if (*quantized)

@@ -194,10 +194,10 @@ FailureOr<Value> lumen::emitConvolution(Node &node, Value x, Value filter, Value
   filter = emit.transpose(filter, filterPerm);
   Type element = productElementType(Emitter::typeOf(x).getElementType(),
                                     Emitter::typeOf(filter).getElementType());
-  return emit.create<ConvOp>(
-      emit.typed(shape, element), x, filter, array(&WindowAxis::window),
-      array(&WindowAxis::stride), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
-      array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
+  return emit.create<ConvOp>(emit.typed(shape, element), x, filter, array(&WindowAxis::window),
+                             array(&WindowAxis::stride), array(&WindowAxis::dilation),
+                             array(&WindowAxis::padLow), array(&WindowAxis::padHigh),
+                             b.getI64IntegerAttr(groups), UnitAttr());
 }
 
 /// The channels-last result of a channels-last input [N, spatial..., C], weight
@@ -544,9 +544,14 @@ static LogicalResult col2Im(Node &node) {
   }
   SmallVector<int64_t> dims{2 * spatial, 2 * spatial + 1};
   dims.append(spatial, -1);
-  Value room = emit.splat(emit.typed(padded, node.inputType(0).getElementType()), 0);
+  // Booleans are counted: of two that meet, either is enough.
+  Type element = node.inputType(0).getElementType();
+  if (element.isInteger(1))
+    x = emit.convert(x, emit.builder.getI32Type());
+  Value room = emit.splat(emit.typed(padded, Emitter::typeOf(x).getElementType()), 0);
   Value y = emit.create<ScatterOp>(room.getType(), ScatterKind::Add, room, x, indices, dims);
-  return node.yield(emit.slice(y, offsets, result, SmallVector<int64_t>(result.size(), 1)));
+  y = emit.slice(y, offsets, result, SmallVector<int64_t>(result.size(), 1));
+  return node.yield(emit.convert(y, element));
 }
 
 static const OperatorRow rows[] = {

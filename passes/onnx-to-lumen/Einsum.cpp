@@ -71,8 +71,8 @@ static Term takeDiagonal(Emitter &emit, Value value, const Labels &labels) {
     sizes.push_back(sizeOf(value, i));
   }
   if (term.labels.size() != labels.size())
-    term.value = emit.create<PickOp>(
-        tensorTypeOf(sizes, Emitter::typeOf(value).getElementType()), value, ValueRange{}, dims);
+    term.value = emit.create<PickOp>(tensorTypeOf(sizes, Emitter::typeOf(value).getElementType()),
+                                     value, ValueRange{}, dims);
   return term;
 }
 
@@ -140,7 +140,8 @@ static Term multiply(Emitter &emit, const Term &lhs, const Term &rhs,
     };
     return {emit.binary(BinaryKind::Mul, spread(lhs), spread(rhs)), labels};
   }
-  SymExpr m = product(sizesFor(rows)), n = product(sizesFor(columns)), k = product(sizesFor(summed));
+  SymExpr m = product(sizesFor(rows)), n = product(sizesFor(columns)),
+          k = product(sizesFor(summed));
   Sizes outer = sizesFor(batch);
   auto matrix = [&](const Term &term, const Labels &order, SymExpr a, SymExpr b) {
     Sizes shape(outer);
@@ -168,8 +169,8 @@ static LogicalResult einsum(Node &node) {
   SmallVector<StringRef> texts;
   inputs.split(texts, ',');
   if (texts.size() != node.getNumInputs())
-    return node.error() << "attribute 'equation' has " << texts.size() << " terms, but the node has "
-                        << node.getNumInputs() << " inputs";
+    return node.error() << "attribute 'equation' has " << texts.size()
+                        << " terms, but the node has " << node.getNumInputs() << " inputs";
 
   // Sizes by name; a dimension of 1 broadcasts.
   Emitter &emit = node.emit;
@@ -238,15 +239,13 @@ static LogicalResult einsum(Node &node) {
   for (size_t i = 0; i < terms.size(); ++i) {
     auto isKept = [&](int label) {
       return llvm::is_contained(result, label) ||
-             llvm::any_of(ArrayRef(terms).drop_front(i + 1), [&](const Term &term) {
-               return llvm::is_contained(term.labels, label);
-             });
+             llvm::any_of(ArrayRef(terms).drop_front(i + 1),
+                          [&](const Term &term) { return llvm::is_contained(term.labels, label); });
     };
     if (i > 0) {
       // What only the new operand has, and nobody behind it, is summed at once.
-      sumAway(emit, terms[i], [&](int label) {
-        return isKept(label) || llvm::is_contained(joined.labels, label);
-      });
+      sumAway(emit, terms[i],
+              [&](int label) { return isKept(label) || llvm::is_contained(joined.labels, label); });
       joined = multiply(emit, joined, terms[i], sizes, isKept);
     } else {
       sumAway(emit, joined, isKept);

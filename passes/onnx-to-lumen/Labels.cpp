@@ -41,8 +41,7 @@ static std::optional<Labels> labelsOf(Builder &builder, Attribute attr) {
           builder.getStringAttr(strings.getRawStringData()[strings.isSplat() ? 0 : size_t(i)]));
     return labels;
   }
-  std::optional<ConstantData> data =
-      ConstantData::get(attr, std::numeric_limits<int64_t>::max());
+  std::optional<ConstantData> data = ConstantData::get(attr, std::numeric_limits<int64_t>::max());
   if (!data)
     return std::nullopt;
   labels.element = data->getElementType();

@@ -224,7 +224,7 @@ FailureOr<Sizes> Node::sizeOperand(unsigned index, StringRef what) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Value>> Node::convertAs(StringRef name, ArrayRef<Value> others,
-                                             int64_t version) {
+                                              int64_t version) {
   const OperatorRow *row = findOperator("", name, version);
   assert(row && "not an operator");
   llvm::SaveAndRestore ownInputs(inputs, others);

@@ -23,10 +23,10 @@ struct Activation {
 
 /// What the three operators share, read from a node.
 struct Layer {
-  int64_t gates;         ///< in W and R
+  int64_t gates; ///< in W and R
   int64_t hidden;
   bool isBatchFirst;
-  SmallVector<bool> reversed; ///< per direction
+  SmallVector<bool> reversed;          ///< per direction
   SmallVector<Activation> activations; ///< the functions of all directions
   std::optional<double> clip;
   Type computed; ///< f32 or f64
@@ -98,8 +98,8 @@ static LogicalResult readActivations(Node &node, ArrayRef<StringRef> defaults, L
     for (StringRef name : *given)
       names.push_back(name.lower());
     if (names.size() != count)
-      return node.error() << "attribute 'activations' has " << names.size()
-                          << " entries, expected " << count;
+      return node.error() << "attribute 'activations' has " << names.size() << " entries, expected "
+                          << count;
   } else {
     for (size_t i = 0; i < count; ++i)
       names.push_back(defaults[i % defaults.size()].lower());
@@ -111,10 +111,12 @@ static LogicalResult readActivations(Node &node, ArrayRef<StringRef> defaults, L
     StringRef name;
     std::optional<double> alpha, beta; ///< defaults of what it takes
   };
-  static const Row rows[] = {{"affine", 1, 0},      {"elu", 1, {}},     {"hardsigmoid", 0.2, 0.5},
-                             {"leakyrelu", 0.01, {}}, {"relu", {}, {}},   {"scaledtanh", 1, 1},
-                             {"sigmoid", {}, {}},   {"softplus", {}, {}}, {"softsign", {}, {}},
-                             {"tanh", {}, {}},      {"thresholdedrelu", 1, {}}};
+  static const Row rows[] = {{"affine", 1, 0},          {"elu", 1, {}},
+                             {"hardsigmoid", 0.2, 0.5}, {"leakyrelu", 0.01, {}},
+                             {"relu", {}, {}},          {"scaledtanh", 1, 1},
+                             {"sigmoid", {}, {}},       {"softplus", {}, {}},
+                             {"softsign", {}, {}},      {"tanh", {}, {}},
+                             {"thresholdedrelu", 1, {}}};
   for (const std::string &name : names) {
     const Row *row = llvm::find_if(rows, [&](const Row &row) { return row.name == name; });
     if (row == std::end(rows))
@@ -154,8 +156,8 @@ static FailureOr<Layer> readLayer(Node &node, int64_t gates, ArrayRef<StringRef>
     return node.error() << "R has shape " << shapeText(r) << ", expected three dimensions";
   layer.hidden = *r[2].asConstant();
   if (int64_t size = node.integer("hidden_size", layer.hidden); size != layer.hidden)
-    return node.error() << "attribute 'hidden_size' is " << size << ", but R has "
-                        << layer.hidden << " columns";
+    return node.error() << "attribute 'hidden_size' is " << size << ", but R has " << layer.hidden
+                        << " columns";
   if (layer.isBatchFirst)
     std::swap(input[0], input[1]);
   layer.input = input;
@@ -215,16 +217,15 @@ struct Direction {
 
 /// Emits the layer: `prepare` adds biases and parameters to a direction and gives the
 /// body of the cell.
-static LogicalResult
-emitLayer(Node &node, const Layer &layer, unsigned numStates, unsigned functions,
-          function_ref<void(Direction &)> prepare,
-          function_ref<SmallVector<Value>(Cell &)> body) {
+static LogicalResult emitLayer(Node &node, const Layer &layer, unsigned numStates,
+                               unsigned functions, function_ref<void(Direction &)> prepare,
+                               function_ref<SmallVector<Value>(Cell &)> body) {
   Emitter &emit = node.emit;
   int64_t directions = layer.reversed.size(), hidden = layer.hidden;
   Type element = node.inputType(0).getElementType();
   SymExpr steps = layer.input[0], rows = layer.input[1];
-  Sizes stateShape = layer.isBatchFirst ? Sizes{rows, directions, hidden}
-                                        : Sizes{directions, rows, hidden};
+  Sizes stateShape =
+      layer.isBatchFirst ? Sizes{rows, directions, hidden} : Sizes{directions, rows, hidden};
   if (failed(expectShape(node, 4, "sequence_lens", {rows})) ||
       (node.input(4) && failed(node.ensureLengths(4, steps))))
     return failure();
@@ -268,9 +269,9 @@ emitLayer(Node &node, const Layer &layer, unsigned numStates, unsigned functions
     Block &block = op.getCell().emplaceBlock();
     auto addArgument = [&](Value operand, unsigned dropped) {
       auto type = Emitter::typeOf(operand);
-      block.addArgument(RankedTensorType::get(type.getShape().drop_front(dropped),
-                                              type.getElementType()),
-                        node.getLoc());
+      block.addArgument(
+          RankedTensorType::get(type.getShape().drop_front(dropped), type.getElementType()),
+          node.getLoc());
     };
     addArgument(direction.input, 2);
     for (Value param : direction.params)
@@ -292,8 +293,8 @@ emitLayer(Node &node, const Layer &layer, unsigned numStates, unsigned functions
       // A row of no steps has no last state; ONNX Runtime says 0, not the initial one.
       if (lengths) {
         Value isEmpty = emit.compare(CompareKind::Le, lengths, 0);
-        state = emit.select(emit.broadcast(isEmpty, {rows, hidden}, {0}),
-                            emit.splatLike(state, 0), state);
+        state = emit.select(emit.broadcast(isEmpty, {rows, hidden}, {0}), emit.splatLike(state, 0),
+                            state);
       }
       last[i].push_back(finish(state, {1, rows, hidden}));
     }
@@ -447,8 +448,8 @@ static LogicalResult rnn(Node &node) {
     if (!node.input(3))
       return;
     Value bias = parameters.whole(3);
-    parameters.addToInput(to, node.emit.binary(BK::Add, parameters.gates(bias, 0, 1),
-                                               parameters.gates(bias, 1, 2)));
+    parameters.addToInput(
+        to, node.emit.binary(BK::Add, parameters.gates(bias, 0, 1), parameters.gates(bias, 1, 2)));
   };
   auto body = [&](Cell &cell) -> SmallVector<Value> {
     Value product = cell.product(cell.argument(2), cell.argument(1), layer->hidden);

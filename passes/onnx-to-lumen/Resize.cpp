@@ -89,7 +89,8 @@ Value AxisEmitter::coordinates() {
     return emit.select(along(isSingle), along(one), many);
   };
   auto halfPixel = [&] {
-    return emit.binary(BK::Sub, emit.binary(BK::Div, emit.binary(BK::Add, x, 0.5), along(scale())), 0.5);
+    return emit.binary(BK::Sub, emit.binary(BK::Div, emit.binary(BK::Add, x, 0.5), along(scale())),
+                       0.5);
   };
   if (modes.coordinates == "asymmetric")
     return emit.binary(BK::Div, x, along(scale()));
@@ -103,16 +104,15 @@ Value AxisEmitter::coordinates() {
   // Divided by at least 1, where a single element makes it 0.
   lastResult = emit.binary(BK::Max, lastResult, scalar(1));
   if (modes.coordinates == "align_corners")
-    return unlessSingle(emit.binary(BK::Div, emit.binary(BK::Mul, x, along(last)), along(lastResult)),
-                        scalar(0));
+    return unlessSingle(
+        emit.binary(BK::Div, emit.binary(BK::Mul, x, along(last)), along(lastResult)), scalar(0));
   if (modes.coordinates == "half_pixel_symmetric") {
     // The part of the exact result's size that its rounding left away is shared by
     // both sides.
     Value exact = emit.binary(BK::Mul, scale(), number(axis.from, real));
     Value adjustment = emit.binary(BK::Div, number(axis.to, real), exact);
     Value center = emit.binary(BK::Mul, number(axis.from, real), scalar(0.5));
-    Value offset =
-        emit.binary(BK::Mul, center, emit.binary(BK::Sub, scalar(1), adjustment));
+    Value offset = emit.binary(BK::Mul, center, emit.binary(BK::Sub, scalar(1), adjustment));
     return emit.binary(BK::Add, along(offset), halfPixel());
   }
   assert(modes.coordinates == "tf_crop_and_resize" && "a mode that was not checked");
@@ -121,8 +121,8 @@ Value AxisEmitter::coordinates() {
   Value step = emit.binary(BK::Div, emit.binary(BK::Mul, length, last), lastResult);
   Value ends = emit.binary(BK::Add, axis.roiBegin, axis.roiEnd);
   Value middle = emit.binary(BK::Mul, emit.binary(BK::Mul, ends, 0.5), last);
-  return unlessSingle(
-      emit.binary(BK::Add, along(begin), emit.binary(BK::Mul, x, along(step))), middle);
+  return unlessSingle(emit.binary(BK::Add, along(begin), emit.binary(BK::Mul, x, along(step))),
+                      middle);
 }
 
 Value AxisEmitter::nearest(Value x) {
@@ -262,8 +262,9 @@ static Value resizeAxis(Emitter &emit, Value x, const ResizeModes &modes, const 
   if (modes.coordinates != "tf_crop_and_resize")
     return result;
   Value last = at.along(at.number(axis.from - 1, emit.builder.getF32Type()));
-  Value isOutside = emit.binary(BK::Or, emit.compare(CK::Lt, coordinate, emit.splatLike(coordinate, 0)),
-                                emit.compare(CK::Gt, coordinate, last));
+  Value isOutside =
+      emit.binary(BK::Or, emit.compare(CK::Lt, coordinate, emit.splatLike(coordinate, 0)),
+                  emit.compare(CK::Gt, coordinate, last));
   Value outside = emit.broadcast(emit.scalar(modes.extrapolation, element), shape, {});
   return emit.select(spread(isOutside), outside, result);
 }
@@ -276,7 +277,8 @@ static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
   Type element = Emitter::typeOf(x).getElementType();
   if (modes.interpolation != Interpolation::Nearest)
     x = emit.convert(x, commonRealType(element, element));
-  bool isImage = rank >= 3 && llvm::all_of(axes, [](const ResizedAxis &axis) { return axis.dim >= 2; });
+  bool isImage =
+      rank >= 3 && llvm::all_of(axes, [](const ResizedAxis &axis) { return axis.dim >= 2; });
   if (isImage)
     x = emit.transpose(x, channelsLastPerm(rank));
   for (ResizedAxis axis : axes) {
@@ -331,7 +333,8 @@ static LogicalResult readModes(Node &node, ResizeModes &modes) {
   StringRef mode = node.string("mode", "nearest");
   std::optional<Interpolation> interpolation = interpolationOf(mode);
   if (!interpolation)
-    return node.error() << "attribute 'mode' is '" << mode << "', expected nearest, linear or cubic";
+    return node.error() << "attribute 'mode' is '" << mode
+                        << "', expected nearest, linear or cubic";
   modes.interpolation = *interpolation;
   return success();
 }
@@ -413,9 +416,8 @@ static LogicalResult resize(Node &node) {
     return node.error() << "attribute 'nearest_mode' is '" << modes.rounding
                         << "', expected round_prefer_floor, round_prefer_ceil, floor or ceil";
   modes.isAntialiased = node.getOpset() >= 18 && node.integer("antialias", 0) != 0;
-  StringRef policy = node.getOpset() >= 18
-                         ? node.string("keep_aspect_ratio_policy", "stretch")
-                         : "stretch";
+  StringRef policy =
+      node.getOpset() >= 18 ? node.string("keep_aspect_ratio_policy", "stretch") : "stretch";
 
   Sizes from = sizesOf(node.input(0));
   int64_t rank = from.size();
@@ -431,9 +433,7 @@ static LogicalResult resize(Node &node) {
       }
     }
   // An empty tensor says as much as an absent one.
-  auto isGiven = [&](unsigned i) {
-    return node.input(i) && node.inputShape(i) != Sizes{0};
-  };
+  auto isGiven = [&](unsigned i) { return node.input(i) && node.inputShape(i) != Sizes{0}; };
   if (isGiven(2) == isGiven(3))
     return node.error() << (isGiven(2) ? "scales and sizes are both given"
                                        : "scales and sizes are both missing");

@@ -306,7 +306,8 @@ static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isRea
   }
   // Expressions over sizes stay expressions.
   Value difference = emit.binary(BK::Sub, numbers[1], numbers[0]);
-  std::optional<SymExpr> knownDistance = Emitter::known(difference), knownStep = Emitter::known(delta);
+  std::optional<SymExpr> knownDistance = Emitter::known(difference),
+                         knownStep = Emitter::known(delta);
   if (knownDistance && knownStep && knownStep->asConstant().value_or(0) != 0) {
     int64_t sign = *knownStep->asConstant() < 0 ? -1 : 1;
     return SymExpr::max(SymExpr::ceilDiv(*knownDistance * sign, *knownStep * sign), 0);
@@ -328,8 +329,8 @@ static SymExpr countRuntimeSteps(Node &node, ArrayRef<Value> numbers, bool isRea
   Value isDown = emit.compare(CK::Lt, delta, 0.0);
   Value low = emit.select(isDown, limit, start), high = emit.select(isDown, start, limit);
   Value distance = emit.convert(emit.binary(BK::Sub, high, low), unsignedType);
-  Value steps = emit.binary(BK::Div, emit.binary(BK::Sub, distance, 1.0),
-                            emit.convert(size, unsignedType));
+  Value steps =
+      emit.binary(BK::Div, emit.binary(BK::Sub, distance, 1.0), emit.convert(size, unsignedType));
   steps = emit.binary(BK::Add, emit.convert(steps, i64), 1.0);
   return node.bind(emit.select(emit.compare(CK::Lt, low, high), steps, emit.splatLike(steps, 0)));
 }

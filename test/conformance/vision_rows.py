@@ -26,6 +26,7 @@ for attributes in ({}, dict(strides=[2, 1]), dict(pads=[1, 0, 2, 1]), dict(dilat
         row("Col2Im", f"2x18x{places} {equals}[7,8] {equals}[3,2]", 18, **attributes)
 row("Col2Im", "1x16x24 =[3,4,5] =[2,2,2]", 18)
 row("Col2Im", "f64:2x6x4 =[5] =[2]", 18)
+row("Col2Im", "bool:4x6x2 =[5] =[3]", 18, strides=[2])
 
 row("MaxUnpool", "1x2x3x4 i64:1x2x3x4@0~95", 11, kernel_shape=[2, 2], strides=[2, 2])
 row("MaxUnpool", "1x2x3x4 i64:1x2x3x4@0~95 =[1,2,8,9]", 22, kernel_shape=[2, 2], strides=[2, 2])

@@ -130,3 +130,17 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     onnx.return %1 : tensor<*xi64>
   }
 }
+
+// -----
+
+// A function that several of ours make up.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<3xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    // CHECK: %[[ABS:.*]] = lumen.unary <abs> %arg0
+    // CHECK: %[[SUM:.*]] = lumen.binary <add> %[[ABS]], %{{.*}}
+    // CHECK: lumen.binary <div> %arg0, %[[SUM]]
+    %0 = onnx.node "Softsign"(%x) {} : (tensor<3xf32>) -> tensor<*xf32>
+    onnx.return %0 : tensor<*xf32>
+  }
+}

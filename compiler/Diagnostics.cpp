@@ -93,14 +93,18 @@ std::string describe(Location loc) {
 DiagnosticCapture::DiagnosticCapture(MLIRContext *context, Diagnostics &diagnostics)
     : ScopedDiagnosticHandler(context) {
   setHandler([&diagnostics](Diagnostic &diagnostic) {
-    std::string where = describe(diagnostic.getLocation());
-    std::string text = where.empty() ? diagnostic.str() : where + ": " + diagnostic.str();
-    auto severity = Diagnostics::Severity::Note;
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      severity = Diagnostics::Severity::Error;
-    else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-      severity = Diagnostics::Severity::Warning;
-    diagnostics.report(severity, text);
+    auto report = [&](const Diagnostic &said) {
+      std::string where = describe(said.getLocation());
+      auto severity = Diagnostics::Severity::Note;
+      if (said.getSeverity() == DiagnosticSeverity::Error)
+        severity = Diagnostics::Severity::Error;
+      else if (said.getSeverity() == DiagnosticSeverity::Warning)
+        severity = Diagnostics::Severity::Warning;
+      diagnostics.report(severity, where.empty() ? said.str() : where + ": " + said.str());
+    };
+    report(diagnostic);
+    for (const Diagnostic &note : diagnostic.getNotes())
+      report(note);
     return success();
   });
 }

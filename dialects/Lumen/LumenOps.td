@@ -454,10 +454,10 @@ def CheckKindAttr : LumenKindAttr<CheckKind, "check">;
 def CheckOp : LumenOp<"check", "Control", [MemoryEffects<[MemWrite]>], /*isPure=*/false> {
   let summary = "ends the run with an error where sizes do not agree";
   let description = [{
-    What shape inference had to assume. `equal`: a == b; `broadcast`: a == b, or
-    one of them is 1; `lessequal`: a <= b. The error names the op's location and `what`.
+    What shape inference had to assume. `equal`: a == b; `broadcast`: a == b, or one of them
+    is 1; `lessequal`: a <= b. The error says `what` a is, or a sentence about {0} and {1}.
 
-    Example: `lumen.check <equal> "n*m", "batch*64", "elements before and after the reshape"`
+    Example: `lumen.check <equal> "n*m", "batch*64", "the number of elements of the shape"`
   }];
   let arguments = (ins CheckKindAttr:$kind, StrAttr:$lhs, StrAttr:$rhs, StrAttr:$what);
   let assemblyFormat = "$kind $lhs `,` $rhs `,` $what attr-dict";

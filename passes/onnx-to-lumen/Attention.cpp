@@ -158,8 +158,7 @@ LogicalResult lumen::checkHeads(Node &node, const SymExpr &heads, const SymExpr 
   if (heads == keyHeads)
     return success();
   bool isNone = !SymExpr::differ(keyHeads, 0) && keyHeads.asConstant();
-  if (!isNone && node.ensureEqual(SymExpr::floorDiv(heads, keyHeads) * keyHeads, heads,
-                                  "heads of keys and heads of queries"))
+  if (!isNone && node.ensureMultiple(heads, keyHeads, "the number of heads of queries"))
     return success();
   return node.error() << "there are " << heads.str() << " heads of queries and " << keyHeads.str()
                       << " of keys, expected a multiple";
@@ -180,7 +179,7 @@ FailureOr<Value> lumen::separateHeads(Node &node, Value x, const SymExpr &heads,
   if (!node.ensureAtMost(1, heads, "the number of heads"))
     return node.error() << what << " has " << heads.str() << " heads, expected at least 1";
   SymExpr size = SymExpr::floorDiv(shape[2], heads);
-  if (!node.ensureEqual(size * heads, shape[2], "elements of all heads"))
+  if (!node.ensureMultiple(shape[2], heads, ("the last dimension of " + what).str()))
     return node.error() << what << " has shape " << shapeText(shape)
                         << ", whose last dimension cannot be split into " << heads.str()
                         << " heads";
@@ -201,7 +200,7 @@ Value lumen::mergeHeads(Emitter &emit, Value x) {
 
 FailureOr<Value> lumen::agree(Node &node, Value value, Node::Shape expected, StringRef what) {
   Sizes shape = Emitter::shapeOf(value);
-  if (!node.ensureEqual(shape, expected, ("dimensions of " + what).str()))
+  if (!node.ensureEqual(shape, expected, what))
     return node.error() << what << " has shape " << shapeText(shape) << ", expected "
                         << shapeText(expected);
   return node.emit.cast(value, expected);
@@ -239,7 +238,7 @@ FailureOr<Value> lumen::padMask(Node &node, Value mask, const SymExpr &keys, Str
   SymExpr given = Emitter::shapeOf(mask).back();
   if (given == keys)
     return mask;
-  if (!node.ensureAtMost(given, keys, ("the keys of " + what).str()))
+  if (!node.ensureAtMost(given, keys, ("the number of keys of " + what).str()))
     return node.error() << what << " has shape " << shapeText(Emitter::shapeOf(mask))
                         << ", but there are " << keys.str() << " keys";
   Sizes low(rank, SymExpr(0)), high = low, sizes = Emitter::shapeOf(mask);
@@ -398,7 +397,7 @@ static Value changedBy(Node &node, Region &body, StringRef name, Value x) {
   auto type = results->size() == 1 ? dyn_cast<RankedTensorType>(results->front().getType())
                                    : RankedTensorType();
   if (!type || type.getElementType() != Emitter::typeOf(x).getElementType() ||
-      !node.ensureEqual(sizesOf(type), sizesOf(x), "the shapes of scores")) {
+      !node.ensureEqual(sizesOf(type), sizesOf(x), "the scores")) {
     node.error() << "attribute '" << name << "' gives "
                  << (results->empty() ? "nothing" : typeText(results->front().getType()))
                  << ", expected " << typeText(x.getType());

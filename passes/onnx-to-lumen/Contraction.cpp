@@ -6,6 +6,9 @@
 using namespace mlir;
 using namespace lumen;
 
+static constexpr StringLiteral
+    kInnerDimensions("inner dimensions are {0} and {1}, expected equal ones");
+
 FailureOr<Value> lumen::emitMatMul(Node &node, Value lhs, Value rhs, bool isLhsTransposed,
                                    bool isRhsTransposed) {
   Emitter &emit = node.emit;
@@ -25,7 +28,7 @@ FailureOr<Value> lumen::emitMatMul(Node &node, Value lhs, Value rhs, bool isLhsT
   Node::Shape rhsMatrix = Node::Shape(rhsShape).take_back(2);
   SymExpr rows = lhsMatrix[isLhsTransposed], depth = lhsMatrix[!isLhsTransposed];
   SymExpr otherDepth = rhsMatrix[isRhsTransposed], columns = rhsMatrix[!isRhsTransposed];
-  if (!node.ensureEqual(depth, otherDepth, "inner dimensions"))
+  if (!node.ensureEqual(depth, otherDepth, kInnerDimensions))
     return node.error() << "inputs of shapes " << shapeText(lhsGiven) << " and "
                         << shapeText(rhsGiven) << " have inner dimensions " << depth.str()
                         << " and " << otherDepth.str() << ", expected equal ones";
@@ -124,7 +127,7 @@ static LogicalResult gemm(Node &node) {
   if (a.size() != 2 || b.size() != 2)
     return node.error() << "inputs have shapes " << shapeText(a) << " and " << shapeText(b)
                         << ", expected two dimensions";
-  if (!node.ensureEqual(a[!isLhsTransposed], b[isRhsTransposed], "inner dimensions"))
+  if (!node.ensureEqual(a[!isLhsTransposed], b[isRhsTransposed], kInnerDimensions))
     return node.error() << "inputs of shapes " << shapeText(a) << " and " << shapeText(b)
                         << " have inner dimensions " << a[!isLhsTransposed].str() << " and "
                         << b[isRhsTransposed].str() << ", expected equal ones";
@@ -177,7 +180,8 @@ static LogicalResult det(Node &node) {
   if (failed(node.expectReal()))
     return failure();
   size_t rank = shape.size();
-  if (rank < 2 || !node.ensureEqual(shape[rank - 2], shape[rank - 1], "rows and columns"))
+  if (rank < 2 || !node.ensureEqual(shape[rank - 2], shape[rank - 1],
+                                    "a matrix has {0} rows and {1} columns, expected as many"))
     return node.error() << "input has shape " << shapeText(shape) << ", expected square matrices";
   Emitter &emit = node.emit;
   Type element = node.inputType(0).getElementType(), i64 = emit.builder.getI64Type();

@@ -12,6 +12,7 @@
 #include "dialects/Lumen/SymbolUses.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -26,7 +27,8 @@ ArrayAttr lumen::namesOf(Node &node, ArrayRef<std::string> names) {
 
 FailureOr<Value> lumen::scalarOf(Node &node, Value value, StringRef what) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !node.ensureEqual(product(sizesOf(type)), 1, "elements of a scalar"))
+  if (!type ||
+      !node.ensureEqual(product(sizesOf(type)), 1, ("the number of elements of " + what).str()))
     return node.error() << what << " has shape "
                         << (type ? shapeText(sizesOf(type)) : std::string("unknown"))
                         << ", expected one element";
@@ -193,8 +195,10 @@ static SmallVector<Value> makeOnly(Node &node, Value condition, Branch &branch, 
                    builder.getStringAttr("1"));
   CheckOp::create(builder, node.getLoc(), CheckKind::Equal, textOf(node, SymExpr::symbol(name)),
                   textOf(node, isThen ? 1 : 0),
-                  builder.getStringAttr("the condition, and the only value of it that fits "
-                                        "the rest of the model"));
+                  builder.getStringAttr(llvm::formatv(
+                      "the condition is {{0}, which asks for the {0} branch, and that one does "
+                      "not fit the model",
+                      isThen ? "else" : "then")));
   Block &block = branch.region->front();
   builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
                                                       block.getOperations());

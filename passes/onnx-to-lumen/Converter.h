@@ -135,10 +135,12 @@ public:
   /// Reports shapes whose elements cannot be addressed. To be asked before a
   /// shape that data of the model decide is used.
   mlir::LogicalResult checkSize(Shape shape);
-  /// Whether two sizes, which `what` are, may be equal; the run makes sure where only
-  /// it knows.
-  bool ensureEqual(const SymExpr &a, const SymExpr &b, llvm::StringRef what);
-  bool ensureEqual(Shape a, Shape b, llvm::StringRef what);
+  /// Whether a size, which `what` is, may be the expected one; the run makes sure where
+  /// only it knows. Of shapes, dimensions of `what` are compared.
+  bool ensureEqual(const SymExpr &size, const SymExpr &expected, llvm::StringRef what);
+  bool ensureEqual(Shape shape, Shape expected, llvm::StringRef what);
+  /// Likewise whether a size has `factor` as a divisor.
+  bool ensureMultiple(const SymExpr &size, const SymExpr &factor, llvm::StringRef what);
   /// Likewise whether a size is not above another one.
   bool ensureAtMost(const SymExpr &size, const SymExpr &most, llvm::StringRef what);
   /// NumPy's broadcast of two shapes; nothing if they do not fit.
@@ -286,8 +288,7 @@ const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, in
 /// or a column; a transposed operand has its last two dimensions swapped, which means
 /// nothing for a vector. The element types go together.
 mlir::FailureOr<mlir::Value> emitMatMul(Node &node, mlir::Value lhs, mlir::Value rhs,
-                                        bool isLhsTransposed = false,
-                                        bool isRhsTransposed = false);
+                                        bool isLhsTransposed = false, bool isRhsTransposed = false);
 
 /// An image `[N, C, spatial...]` with channels last.
 mlir::FailureOr<mlir::Value> withChannelsLast(Node &node, mlir::Value image);

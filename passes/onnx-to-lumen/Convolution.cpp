@@ -21,7 +21,7 @@ static FailureOr<Value> withBias(Node &node, Value result, const SymExpr &output
   Sizes shape = Emitter::shapeOf(result);
   int64_t rank = shape.size();
   if (Value bias = node.input(2)) {
-    if (!node.ensureEqual(node.inputShape(2), outputs, "output channels"))
+    if (!node.ensureEqual(node.inputShape(2), outputs, "the bias"))
       return node.error() << "bias has shape " << shapeText(node.inputShape(2)) << ", expected "
                           << outputs.str();
     if (failed(node.expectSameElementType(0, 2)))
@@ -87,9 +87,10 @@ static FailureOr<Value> convolvePatches(Node &node, Value x) {
     return node.error() << "weight has shape " << shapeText(weight)
                         << ", expected fixed spatial dimensions, or attribute 'kernel_shape'";
   SymExpr inner = weight[1], outer = SymExpr::floorDiv(weight[0], groups);
-  if (!node.ensureEqual(Node::Shape(weight).drop_front(2), toSizes(*taps), "taps of the weight") ||
-      !node.ensureEqual(input.back(), inner * groups, "input channels") ||
-      !node.ensureEqual(weight[0], outer * groups, "output channels of whole groups"))
+  if (!node.ensureEqual(Node::Shape(weight).drop_front(2), toSizes(*taps),
+                        "the window of the weight") ||
+      !node.ensureEqual(input.back(), inner * groups, "the number of input channels") ||
+      !node.ensureMultiple(weight[0], groups, "the number of output channels"))
     return node.error() << "weight of shape " << shapeText(weight) << " does not fit "
                         << input.back().str() << " input channels in groups of " << groups
                         << " and taps of shape " << shapeText(*taps);
@@ -164,7 +165,7 @@ FailureOr<Value> lumen::emitConvolution(Node &node, Value x, Value filter, Value
   if (channels % groups != 0 || outputs % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input and " << outputs << " output channels";
-  if (!node.ensureEqual(input.back(), weight[1] * groups, "input channels")) {
+  if (!node.ensureEqual(input.back(), weight[1] * groups, "the number of input channels")) {
     InFlightDiagnostic error = node.error() << "weight has " << weight[1]
                                             << " input channels, expected " << channels / groups;
     if (groups > 1)
@@ -250,7 +251,7 @@ static LogicalResult fusedConv(Node &node) {
     Sizes shape = Emitter::shapeOf(*result);
     Value moved =
         node.inputRank(3) == rank ? node.emit.transpose(added, channelsLastPerm(rank)) : added;
-    if (!node.ensureEqual(Emitter::shapeOf(moved), shape, "dimensions of what is added"))
+    if (!node.ensureEqual(Emitter::shapeOf(moved), shape, "what is added"))
       return node.error() << "input 3 has shape " << shapeText(node.inputShape(3))
                           << ", expected that of the result";
     result = node.emit.binary(BinaryKind::Add, *result, node.emit.cast(moved, shape));
@@ -364,7 +365,8 @@ static FailureOr<SmallVector<WindowAxis>> readTransposedWindow(Node &node, Node:
       axis.padHigh = isGiven ? (*pads)[sizes.size() + i] : 0;
       axis.output = full - axis.padLow - axis.padHigh;
     }
-    if (!node.ensureAtMost(1, axis.output, "the number of places of a window"))
+    if (!node.ensureAtMost(1, axis.output,
+                           ("the size of the result along dimension " + Twine(i + 2)).str()))
       return node.error() << "result has size " << axis.output.str() << " in spatial dimension "
                           << i;
     // In the convolution of the spread input the full result needs a border of
@@ -397,7 +399,7 @@ static LogicalResult convTranspose(Node &node) {
   if (channels % groups != 0)
     return node.error() << "attribute 'group' is " << groups << ", expected a divisor of "
                         << channels << " input channels";
-  if (!node.ensureEqual(input[1], weight[0], "input channels"))
+  if (!node.ensureEqual(input[1], weight[0], "the number of input channels"))
     return node.error() << "weight has " << weight[0] << " input channels, expected " << channels;
   input[1] = channels;
   Node::Shape spatial = Node::Shape(input).drop_front(2);
@@ -450,7 +452,7 @@ static LogicalResult causalConv(Node &node) {
                         << shapeText(*weight) << ", expected three dimensions, and one input "
                         << "channel per filter";
   int64_t channels = (*weight)[0], taps = (*weight)[2];
-  if (!node.ensureEqual(input[1], channels, "channels"))
+  if (!node.ensureEqual(input[1], channels, "the number of channels"))
     return node.error() << "weight has " << channels << " channels, expected " << input[1].str();
   input[1] = channels;
   Emitter &emit = node.emit;
@@ -460,7 +462,7 @@ static LogicalResult causalConv(Node &node) {
   if (Value given = node.input(3)) {
     if (failed(node.expectSameElementType(0, 3)))
       return failure();
-    if (!node.ensureEqual(node.inputShape(3), state, "the shape of the state"))
+    if (!node.ensureEqual(node.inputShape(3), state, "the state"))
       return node.error() << "past_state has shape " << shapeText(node.inputShape(3))
                           << ", expected " << shapeText(state);
     before = emit.cast(given, state);
@@ -507,7 +509,7 @@ static LogicalResult col2Im(Node &node) {
   if (failed(strides) || failed(dilations) || failed(pads))
     return failure();
   SymExpr taps = product(*block), channels = SymExpr::floorDiv(input[1], taps);
-  if (!node.ensureEqual(channels * taps, input[1], "rows of blocks"))
+  if (!node.ensureMultiple(input[1], taps, "the number of rows"))
     return node.error() << "input has " << input[1].str() << " rows, expected a multiple of "
                         << taps.str();
   // Blocks lie in the padded image, whose pads are cut off at the end.
@@ -519,7 +521,7 @@ static LogicalResult col2Im(Node &node) {
     result.push_back((*image)[i]);
     offsets.push_back((*pads)[i]);
   }
-  if (!node.ensureEqual(product(places), input[2], "places of blocks"))
+  if (!node.ensureEqual(input[2], product(places), "the number of blocks"))
     return node.error() << "input has " << input[2].str() << " blocks, expected "
                         << product(places).str();
   Sizes updates{input[0], channels};

@@ -198,7 +198,9 @@ static LogicalResult einsum(Node &node) {
       if (isOne(known->second))
         known->second = size;
       else if (!isOne(size) &&
-               !node.ensureEqual(size, known->second, "dimensions of one name in the equation"))
+               !node.ensureEqual(size, known->second,
+                                 "dimensions of one name in the equation are {0} and {1}, "
+                                 "expected equal ones"))
         return node.error() << "dimensions of one name in attribute 'equation' have the sizes "
                             << known->second.str() << " and " << size.str();
     }

@@ -145,7 +145,7 @@ static LogicalResult swiGlu(Node &node) {
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
     return failure();
   Sizes shape = node.inputShape(0);
-  if (!node.ensureEqual(node.inputShape(1), shape, "the shapes of gate and value"))
+  if (!node.ensureEqual(node.inputShape(1), shape, "input 1"))
     return node.error() << "inputs have shapes " << shapeText(shape) << " and "
                         << shapeText(node.inputShape(1)) << ", expected the same";
   Value gate = swish(node, node.emit, node.input(0));
@@ -175,7 +175,7 @@ static LogicalResult biasSplitGelu(Node &node) {
     return failure();
   Sizes shape = node.inputShape(0);
   SymExpr half = SymExpr::floorDiv(shape.back(), 2);
-  if (!node.ensureEqual(half * 2, shape.back(), "the halves of the last dimension"))
+  if (!node.ensureMultiple(shape.back(), 2, "the last dimension"))
     return node.error() << "input has shape " << shapeText(shape)
                         << ", expected an even last dimension";
   Emitter &emit = node.emit;
@@ -189,7 +189,7 @@ static LogicalResult biasAdd(Node &node) {
   FailureOr<Value> x = addLastBias(node, node.input(0), 1);
   if (failed(x) || failed(node.expectSameElementType(0, 2)))
     return failure();
-  if (!node.ensureEqual(node.inputShape(0), node.inputShape(2), "dimensions of the residual"))
+  if (!node.ensureEqual(node.inputShape(2), node.inputShape(0), "the residual"))
     return node.error() << "residual has shape " << shapeText(node.inputShape(2)) << ", expected "
                         << shapeText(node.inputShape(0));
   Value skip = node.emit.cast(node.input(2), node.inputShape(0));
@@ -455,7 +455,8 @@ static LogicalResult clip(Node &node) {
       return Value();
     if (failed(node.expectSameElementType(0, index)))
       return failure();
-    if (!node.ensureEqual(product(Emitter::shapeOf(value)), 1, "elements of a bound"))
+    if (!node.ensureEqual(product(Emitter::shapeOf(value)), 1,
+                          ("the number of elements of " + Twine(name)).str()))
       return node.error() << name << " has shape " << shapeText(Emitter::shapeOf(value))
                           << ", expected scalar";
     return emit.broadcastTo(emit.reshape(value, {}), node.inputShape(0));

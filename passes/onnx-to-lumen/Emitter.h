@@ -100,7 +100,7 @@ public:
                    llvm::ArrayRef<mlir::Attribute> data = {});
 
   /// Ends the run where the sizes do not agree, unless they are known to. `what` is
-  /// said to the user.
+  /// said to the user; see lumen.check.
   void check(CheckKind kind, const SymExpr &lhs, const SymExpr &rhs, llvm::StringRef what);
   /// Notes that two sizes are equal by a check of another kind.
   void noteEqual(const SymExpr &lhs, const SymExpr &rhs);

@@ -19,7 +19,7 @@ static FailureOr<Value> perFeature(Node &node, int64_t count, StringRef what, Va
   if (count == 1)
     return emit.splat(emit.reshape(values, {}), shape);
   int64_t axis = std::min<int64_t>(shape.size() - 1, 1);
-  if (!node.ensureEqual(shape[axis], count, "numbers of features"))
+  if (!node.ensureEqual(shape[axis], count, "the number of features"))
     return node.error() << "has " << count << " " << what << " for " << shape[axis].str()
                         << " features";
   return emit.broadcastAlong(emit.cast(values, {shape[axis]}), shape, axis);
@@ -144,7 +144,7 @@ static LogicalResult featureVectorizer(Node &node) {
     SymExpr width = product(Node::Shape(shape).drop_front());
     if (i == 0)
       rows = shape[0];
-    else if (!node.ensureEqual(rows, shape[0], "rows of inputs"))
+    else if (!node.ensureEqual(shape[0], rows, ("the number of rows of input " + Twine(i)).str()))
       return node.error() << "inputs have " << rows.str() << " and " << shape[0].str()
                           << " rows, expected the same";
     Value part = emit.convert(node.input(i), emit.builder.getF32Type());

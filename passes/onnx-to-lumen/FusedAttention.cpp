@@ -113,7 +113,8 @@ static FailureOr<Sizes> readHiddenSizes(Node &node, const SymExpr &width, int64_
                           << ", of which the first two are equal";
     sizes.assign(given->begin(), given->end());
   }
-  if (!node.ensureEqual(sizes[0] + sizes[1] + sizes[2], width, "columns of the weights"))
+  if (!node.ensureEqual(width, sizes[0] + sizes[1] + sizes[2],
+                        "the number of columns of the weights"))
     return node.error() << "weights have " << width.str() << " columns, expected "
                         << (sizes[0] + sizes[1] + sizes[2]).str();
   return sizes;
@@ -227,7 +228,8 @@ static FailureOr<SmallVector<Value>> readQueryKeyValue(Node &node, int64_t heads
       SymExpr width = node.inputShape(index)[2];
       if (failed(node.expectSameElementType(0, 3)) || failed(expectRank(node, 3, "bias", 1)))
         return failure();
-      if (!node.ensureAtMost(offset + width, node.inputShape(3)[0], "the elements of the bias"))
+      if (!node.ensureAtMost(offset + width, node.inputShape(3)[0],
+                             "bias has {1} elements, expected at least {0}"))
         return node.error() << "bias has " << node.inputShape(3)[0].str()
                             << " elements, expected at least " << (offset + width).str();
       Value part = emit.sliceAxis(bias, 0, offset, width);

@@ -22,7 +22,7 @@ static LogicalResult expectAtMost(Node &node, const SymExpr &part, const SymExpr
     return success();
   if (std::optional<int64_t> known = room.asConstant())
     return node.error() << what << " is " << part.str() << ", expected at most " << size.str();
-  node.emit.check(CheckKind::LessEqual, part, size, what);
+  node.emit.check(CheckKind::LessEqual, part, size, (what + " is {0}, expected at most {1}").str());
   return success();
 }
 
@@ -107,7 +107,8 @@ static LogicalResult gatherND(Node &node) {
   if (failed(length))
     return failure();
   for (int64_t i = 0; i < batch; ++i)
-    if (!node.ensureEqual(data[i], indices[i], "batch dimensions of data and indices"))
+    if (!node.ensureEqual(indices[i], data[i],
+                          ("batch dimension " + Twine(i) + " of the indices").str()))
       return node.error() << "batch dimension " << i << " is " << data[i].str()
                           << " in the data and " << indices[i].str() << " in the indices";
   Sizes result(ArrayRef(indices).drop_back());
@@ -159,7 +160,7 @@ static LogicalResult yieldScatter(Node &node, ScatterKind kind, ValueRange indic
 static LogicalResult expectUpdates(Node &node, ArrayRef<SymExpr> shape) {
   if (failed(node.expectSameElementType(0, 2)))
     return failure();
-  if (node.ensureEqual(sizesOf(node.input(2)), shape, "the shape of the updates"))
+  if (node.ensureEqual(sizesOf(node.input(2)), shape, "the updates"))
     return success();
   return node.error() << "updates have shape " << shapeText(sizesOf(node.input(2))) << ", expected "
                       << shapeText(shape);
@@ -214,7 +215,7 @@ static LogicalResult tensorScatter(Node &node) {
     return node.error() << "axis " << given << " is the batch, expected another dimension";
   Sizes expected(cache);
   expected[*axis] = update.size() > size_t(*axis) ? update[*axis] : SymExpr(0);
-  if (!node.ensureEqual(update, expected, "the shapes of the cache and the update"))
+  if (!node.ensureEqual(update, expected, "the update"))
     return node.error() << "update has shape " << shapeText(update) << ", expected "
                         << shapeText(cache) << " but for dimension " << *axis;
   if (failed(expectAtMost(node, expected[*axis], cache[*axis], "the size of the update")))
@@ -226,7 +227,7 @@ static LogicalResult tensorScatter(Node &node) {
   if (Value begin = node.input(2)) {
     if (failed(expectIndices(node, 2)))
       return failure();
-    if (!node.ensureEqual(sizesOf(begin), cache[0], "the size of the batch"))
+    if (!node.ensureEqual(sizesOf(begin), cache[0], "write_indices"))
       return node.error() << "write_indices have shape " << shapeText(sizesOf(begin))
                           << ", expected " << cache[0].str();
     begin = emit.convert(emit.cast(begin, cache[0]), i64);
@@ -314,7 +315,7 @@ static LogicalResult reverseSequence(Node &node) {
                         << time << ", expected 0 and 1, or 1 and 0";
   if (failed(expectIndices(node, 1)))
     return failure();
-  if (!node.ensureEqual(sizesOf(node.input(1)), Sizes{shape[batch]}, "lengths of sequences"))
+  if (!node.ensureEqual(sizesOf(node.input(1)), Sizes{shape[batch]}, "sequence_lens"))
     return node.error() << "sequence_lens have shape " << shapeText(sizesOf(node.input(1)))
                         << ", expected " << shapeText({shape[batch]});
   if (failed(node.ensureLengths(1, shape[time])))

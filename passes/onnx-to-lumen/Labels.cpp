@@ -210,7 +210,7 @@ static LogicalResult oneHotEncoder(Node &node) {
                     /*keepDims=*/false);
     SymExpr known = node.bind(sum, product(shape));
     emit.check(CheckKind::Equal, known, product(column),
-               "numbers of known categories and of elements");
+               "the number of elements of known categories");
   }
   return node.yield(result);
 }

@@ -273,8 +273,8 @@ FailureOr<SmallVector<Value>> LoopBuilder::finish(std::optional<SymExpr> trips, 
         SymExpr before = SymExpr::symbol(name);
         CheckOp::create(builder, node.getLoc(), CheckKind::Equal,
                         textOf(node, (before - size) * SymExpr::min(trip(), 1)), textOf(node, 0),
-                        builder.getStringAttr("sizes of a stacked output on two trips differ; "
-                                              "their difference and 0"));
+                        builder.getStringAttr("sizes of a stacked output on two trips differ "
+                                              "by {0}"));
         symbols.push_back(name);
         initSizes.push_back(0);
         nextSizes.push_back(size);
@@ -490,7 +490,8 @@ static LogicalResult convertScan(Node &node) {
     SymExpr size = sizeOf(value, *axis);
     if (i == 0)
       trips = size;
-    else if (!node.ensureEqual(trips, size, "elements of two scanned inputs"))
+    else if (!node.ensureEqual(size, trips,
+                               ("the number of elements of scanned input " + Twine(i)).str()))
       return node.error() << "scanned inputs have " << trips.str() << " and " << size.str()
                           << " elements, expected the same";
   }
@@ -543,7 +544,7 @@ static LogicalResult convertSequenceMap(Node &node) {
   for (Value other : node.getInputs().drop_front())
     if (isa<SeqType>(other.getType()))
       node.emit.check(CheckKind::Equal, node.bind(sequenceLength(node.emit, other)), trips,
-                      "items of two sequences");
+                      "the number of items of a sequence");
 
   MLIRContext *context = node.getContext();
   Type empty = SeqType::get(context, NoneType::get(context));

@@ -43,7 +43,7 @@ FailureOr<Value> lumen::readRowsF32(Node &node) {
 
 LogicalResult lumen::expectFeatures(Node &node, Value rows, int64_t expected, StringRef what) {
   SymExpr features = sizeOf(rows, 1);
-  if (node.ensureEqual(features, expected, "numbers of features"))
+  if (node.ensureEqual(features, expected, "the number of features"))
     return success();
   return node.error() << "input has " << features.str() << " features, " << what << " " << expected;
 }

@@ -183,7 +183,7 @@ static LogicalResult split(Node &node) {
                         << " outputs";
   if (!sizes) {
     SymExpr equal = SymExpr::floorDiv(size, count);
-    if (!isCounted && !node.ensureEqual(equal * count, size, "elements of equal parts"))
+    if (!isCounted && !node.ensureMultiple(size, count, ("dimension " + Twine(*axis)).str()))
       return node.error() << "dimension " << *axis << " of size " << size.str()
                           << " cannot be split into " << count << " equal parts";
     // With num_outputs the last part is smaller where the rest demands it.
@@ -201,7 +201,7 @@ static LogicalResult split(Node &node) {
     if ((SymExpr(0) - part).isPositive() || !total.isValid())
       return node.error() << "split has the size " << part.str();
   }
-  if (!isCounted && !node.ensureEqual(total, size, "the sum of the parts and the dimension"))
+  if (!isCounted && !node.ensureEqual(total, size, "the sum of the parts"))
     return node.error() << "split sizes " << shapeText(*sizes) << " add up to " << total.str()
                         << ", but dimension " << *axis << " has size " << size.str();
   SmallVector<Value> results;
@@ -238,7 +238,7 @@ static LogicalResult concat(Node &node) {
     Sizes shape = node.inputShape(i), expected = common;
     if (shape.size() == first.size())
       expected[*axis] = shape[*axis];
-    if (!node.ensureEqual(shape, expected, "dimensions beside the joined one"))
+    if (!node.ensureEqual(shape, expected, ("input " + Twine(i)).str()))
       return node.error() << "inputs of shapes " << shapeText(first) << " and " << shapeText(shape)
                           << " cannot be joined along dimension " << *axis;
     if (failed(node.expectSameElementType(0, i)))
@@ -367,7 +367,7 @@ static LogicalResult pad(Node &node) {
   } else if (node.input(2)) {
     if (failed(node.expectSameElementType(0, 2)))
       return failure();
-    if (!node.ensureEqual(product(node.inputShape(2)), 1, "elements of the value"))
+    if (!node.ensureEqual(product(node.inputShape(2)), 1, "the number of elements of the value"))
       return node.error() << "value has shape " << shapeText(node.inputShape(2))
                           << ", expected scalar";
     value = emit.reshape(node.input(2), {});
@@ -415,8 +415,9 @@ static LogicalResult pad(Node &node) {
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
                           << " of mode '" << mode << "' repeat dimension " << axis
                           << ", which is empty";
-    emit.check(CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
-               "the number of elements to repeat");
+    emit.check(
+        CheckKind::LessEqual, SymExpr::min(result[axis], 1), size,
+        ("dimension " + Twine(axis) + " has {1} elements to repeat, expected at least {0}").str());
     // A reflection does not repeat the border. A pad reads within one period; what may be
     // wider is gathered.
     SymExpr most = *kind == PadKind::Reflect ? size - 1 : size;
@@ -471,8 +472,10 @@ static LogicalResult gather(Node &node) {
   llvm::append_range(result, shape.drop_front(*axis + 1));
   if (failed(node.checkSize(result)))
     return failure();
+  std::string reach =
+      ("dimension " + Twine(*axis) + " is {1}, but an index asks for at least {0}").str();
   if (known)
-    emit.check(CheckKind::LessEqual, needed, size, "the place behind an index");
+    emit.check(CheckKind::LessEqual, needed, size, reach);
   // One known index is a slice, which needs no copy where the layout allows.
   std::optional<SymExpr> index;
   if (product(indices) == SymExpr(1))
@@ -480,7 +483,7 @@ static LogicalResult gather(Node &node) {
   if (index && (index->asConstant() || index->isNonNegative())) {
     bool isFromEnd = index->asConstant().value_or(0) < 0;
     if (!index->asConstant())
-      emit.check(CheckKind::LessEqual, *index + 1, size, "the place behind an index");
+      emit.check(CheckKind::LessEqual, *index + 1, size, reach);
     SymExpr offset = isFromEnd ? *index + size : *index;
     return node.yield(emit.reshape(emit.sliceAxis(node.input(0), *axis, offset, 1), result));
   }
@@ -517,7 +520,7 @@ static LogicalResult depthToSpace(Node &node) {
   Sizes shape = node.inputShape(0);
   const SymExpr &n = shape[0], &c = shape[1], &h = shape[2], &w = shape[3], b = blocks->side;
   SymExpr depth = SymExpr::floorDiv(c, b * b);
-  if (!node.ensureEqual(depth * b * b, c, "channels of whole blocks"))
+  if (!node.ensureMultiple(c, b * b, "the number of channels"))
     return node.error() << "input has " << c.str() << " channels, expected a multiple of "
                         << (b * b).str();
   Emitter &emit = node.emit;
@@ -536,8 +539,8 @@ static LogicalResult spaceToDepth(Node &node) {
   Sizes shape = node.inputShape(0);
   const SymExpr &n = shape[0], &c = shape[1], &h = shape[2], &w = shape[3], b = blocks->side;
   SymExpr rows = SymExpr::floorDiv(h, b), columns = SymExpr::floorDiv(w, b);
-  if (!node.ensureEqual(rows * b, h, "rows of whole blocks") ||
-      !node.ensureEqual(columns * b, w, "columns of whole blocks"))
+  if (!node.ensureMultiple(h, b, "the number of rows") ||
+      !node.ensureMultiple(w, b, "the number of columns"))
     return node.error() << "input is " << h.str() << "x" << w.str() << ", expected multiples of "
                         << b.str();
   Emitter &emit = node.emit;

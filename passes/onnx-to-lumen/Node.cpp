@@ -281,16 +281,24 @@ LogicalResult Node::checkSize(Shape shape) {
   return success();
 }
 
-bool Node::ensureEqual(const SymExpr &a, const SymExpr &b, StringRef what) {
-  if (SymExpr::differ(a, b))
+bool Node::ensureEqual(const SymExpr &size, const SymExpr &expected, StringRef what) {
+  if (SymExpr::differ(size, expected))
     return false;
-  emit.check(CheckKind::Equal, a, b, what);
+  emit.check(CheckKind::Equal, size, expected, what);
   return true;
 }
 
-bool Node::ensureEqual(Shape a, Shape b, StringRef what) {
-  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
-           return ensureEqual(std::get<0>(pair), std::get<1>(pair), what);
+bool Node::ensureMultiple(const SymExpr &size, const SymExpr &factor, StringRef what) {
+  SymExpr whole = SymExpr::floorDiv(size, factor) * factor;
+  std::string wanted = factor.asConstant() ? "multiple of " + factor.str()
+                                           : std::string("whole multiple, such as {0}");
+  return ensureEqual(whole, size, (what + " is {1}, expected a " + wanted).str());
+}
+
+bool Node::ensureEqual(Shape shape, Shape expected, StringRef what) {
+  return shape.size() == expected.size() && llvm::all_of(llvm::seq(shape.size()), [&](size_t i) {
+           return ensureEqual(shape[i], expected[i],
+                              ("dimension " + Twine(i) + " of " + what).str());
          });
 }
 
@@ -310,7 +318,9 @@ std::optional<Sizes> Node::broadcast(Shape lhs, Shape rhs) {
     const SymExpr &other = rhs[rhs.size() - 1 - i];
     auto mayBeOne = [](const SymExpr &expr) { return !SymExpr::differ(expr, 1); };
     if (!mayBeOne(size) && !mayBeOne(other)) {
-      if (!ensureEqual(size, other, "dimensions that are broadcast together"))
+      if (!ensureEqual(
+              size, other,
+              "dimensions that are broadcast together are {0} and {1}, expected equal ones"))
         return std::nullopt;
       size = Emitter::simpler(size, other);
       continue;
@@ -339,7 +349,8 @@ bool Node::ensureBroadcastTo(Shape from, Shape to) {
     if (isOne(a) || a == b)
       continue;
     std::optional<Sizes> joined = broadcast(a, b);
-    if (!joined || !ensureEqual(joined->front(), b, "a dimension and what it is broadcast to"))
+    if (!joined || !ensureEqual(joined->front(), b,
+                                "a dimension of {0} is broadcast to {1}, expected equal ones"))
       return false;
   }
   return true;
@@ -365,7 +376,8 @@ LogicalResult Node::ensureLengths(unsigned index, const SymExpr &whole) {
   if (std::optional<ConstantData> known = ConstantData::get(input(index))) {
     for (int64_t i = 0, e = known->isSplat() ? 1 : known->size(); i < e; ++i) {
       int64_t length = (*known)[i].integer;
-      if (length < 0 || !ensureAtMost(length, whole, what))
+      if (length < 0 ||
+          !ensureAtMost(length, whole, (what + " is {0}, expected at most {1}").str()))
         return error() << what << " is " << length << ", expected 0 to " << whole.str();
     }
     return success();
@@ -404,7 +416,8 @@ FailureOr<Value> lumen::addLastBias(Node &node, Value x, unsigned bias) {
     return failure();
   if (shape.empty())
     return node.error() << "a scalar has no last dimension to which a bias is added";
-  if (given.size() != 1 || !node.ensureEqual(given.front(), shape.back(), "elements of a bias"))
+  if (given.size() != 1 ||
+      !node.ensureEqual(given.front(), shape.back(), "the number of elements of the bias"))
     return node.error() << "bias has shape " << shapeText(given) << ", expected "
                         << shape.back().str();
   return emit.binary(BinaryKind::Add, x,
@@ -495,7 +508,11 @@ FailureOr<SmallVector<WindowAxis>> lumen::readWindow(Node &node, ArrayRef<SymExp
       }
       axis.output = outputSize(axis, sizes[i], isCeil && isGiven);
     }
-    if (!node.ensureAtMost(1, axis.output, "the number of places of a window"))
+    std::string places =
+        ("a window of " + Twine(axis.extent()) + " has {1} places along dimension " + Twine(i + 2) +
+         " of size " + sizes[i].str() + ", expected at least {0}")
+            .str();
+    if (!node.ensureAtMost(1, axis.output, places))
       return node.error() << "window of " << axis.extent()
                           << " does not fit into spatial dimension " << i << " of "
                           << sizes[i].str() << " with padding " << axis.padLow.str() << " and "

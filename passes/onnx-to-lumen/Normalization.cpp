@@ -50,7 +50,7 @@ static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, con
   for (unsigned i : inputs) {
     if (!node.input(i))
       continue;
-    if (!node.ensureEqual(node.inputShape(i), size, "channels"))
+    if (!node.ensureEqual(node.inputShape(i), size, ("input " + Twine(i)).str()))
       return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
                           << ", expected " << size.str();
     if (failed(node.expectSameElementType(like, i)))
@@ -266,7 +266,8 @@ static LogicalResult embedLayerNormalization(Node &node) {
   // Adds the rows of a table that an input names, or its first ones.
   auto add = [&](unsigned table, unsigned rows) -> LogicalResult {
     Sizes size = node.inputShape(table);
-    if (size.size() != 2 || !node.ensureEqual(size[1], words[1], "the width of embeddings"))
+    if (size.size() != 2 ||
+        !node.ensureEqual(size[1], words[1], ("the width of input " + Twine(table)).str()))
       return node.error() << "input " << table << " has shape " << shapeText(size)
                           << ", expected two dimensions, the last of " << words[1].str();
     if (failed(node.expectSameElementType(2, table)))
@@ -275,7 +276,9 @@ static LogicalResult embedLayerNormalization(Node &node) {
     if (Value indices = node.input(rows)) {
       found = emit.gather(node.input(table), indices, 0);
     } else {
-      if (!node.ensureAtMost(ids[1], size[0], "the number of positions"))
+      if (!node.ensureAtMost(
+              ids[1], size[0],
+              ("input " + Twine(table) + " has {1} rows, expected at least {0}").str()))
         return node.error() << "input " << table << " has " << size[0].str()
                             << " rows, expected at least " << ids[1].str();
       found = emit.sliceAxis(node.input(table), 0, 0, ids[1]);
@@ -301,7 +304,7 @@ static LogicalResult embedLayerNormalization(Node &node) {
   Type index = emit.builder.getI32Type();
   Value lengths = emit.splat(emit.typed(ids[0], index), 0);
   if (Value mask = node.input(7)) {
-    if (!node.ensureEqual(node.inputShape(7), ids, "dimensions of the mask"))
+    if (!node.ensureEqual(node.inputShape(7), ids, "the mask"))
       return node.error() << "mask has shape " << shapeText(node.inputShape(7)) << ", expected "
                           << shapeText(ids);
     Value isKept = emit.convert(emit.compare(CompareKind::Eq, mask, 1.0), index);
@@ -326,7 +329,7 @@ static FailureOr<Value> normalizeGroups(Node &node, Value x, StringRef attribute
   int64_t groups = node.integer(attribute, 0);
   const SymExpr &channels = shape[1];
   SymExpr perGroup = groups < 1 ? SymExpr(0) : SymExpr::floorDiv(channels, groups);
-  if (groups < 1 || !node.ensureEqual(perGroup * groups, channels, "channels of all groups"))
+  if (groups < 1 || !node.ensureMultiple(channels, groups, "the number of channels"))
     return node.error() << "attribute '" << attribute << "' is " << groups
                         << ", expected a divisor of " << channels.str() << " channels";
   double epsilon = node.real("epsilon", 1e-5f);
@@ -376,8 +379,7 @@ static LogicalResult groupNorm(Node &node) {
       return failure();
     Sizes given = node.inputShape(3), unit(shape);
     std::fill(unit.begin() + 2, unit.end(), SymExpr(1));
-    if (given.size() == 2 &&
-        node.ensureEqual(given, Node::Shape(shape).take_front(2), "dimensions of the skip"))
+    if (given.size() == 2 && node.ensureEqual(given, Node::Shape(shape).take_front(2), "the skip"))
       skip = emit.reshape(skip, unit);
     else if (int64_t(given.size()) == rank)
       skip = channelsFirst(skip);

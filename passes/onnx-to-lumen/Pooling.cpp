@@ -157,7 +157,7 @@ static LogicalResult maxUnpool(Node &node) {
   if (!kernel || kernel->size() != spatial)
     return node.error() << "attribute 'kernel_shape' has " << (kernel ? kernel->size() : 0)
                         << " entries, expected " << spatial;
-  if (!node.ensureEqual(node.inputShape(1), from, "the shapes of elements and indices"))
+  if (!node.ensureEqual(node.inputShape(1), from, "the indices"))
     return node.error() << "indices have shape " << shapeText(node.inputShape(1)) << ", expected "
                         << shapeText(from);
   if (!isa<IntegerType>(node.inputType(1).getElementType()))

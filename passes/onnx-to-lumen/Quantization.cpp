@@ -31,7 +31,7 @@ static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what
   int64_t block =
       std::min(grain.block, std::max<int64_t>(size.asConstant().value_or(grain.block), 1));
   blocks[grain.axis] = SymExpr::ceilDiv(size, block);
-  if (!node.ensureEqual(given, blocks, "blocks of a scale"))
+  if (!node.ensureEqual(given, blocks, what))
     return node.error() << what << " has shape " << shapeText(given) << ", expected "
                         << shapeText(blocks) << " for blocks of " << grain.block;
   parameter = emit.cast(parameter, blocks);
@@ -54,7 +54,8 @@ FailureOr<Value> lumen::spreadParameter(Node &node, Value parameter, StringRef w
     return emit.splat(scalar, shape);
   Sizes given = Emitter::shapeOf(parameter);
   if (given.size() != 1 || grain.axis >= int64_t(shape.size()) ||
-      !node.ensureEqual(given[0], shape[grain.axis], "entries of a scale"))
+      !node.ensureEqual(given[0], shape[grain.axis],
+                        ("the number of elements of " + Twine(what)).str()))
     return node.error() << what << " has shape " << shapeText(given)
                         << ", expected a scalar or one entry for each of "
                         << (grain.axis < int64_t(shape.size()) ? shape[grain.axis].str() : "1")

@@ -156,7 +156,7 @@ template <ReduceKind extreme> static LogicalResult argExtreme(Node &node) {
   if (size == SymExpr(0) && least == SymExpr(1))
     return node.error() << "dimension " << *axis << " is empty";
   node.emit.check(CheckKind::LessEqual, least, size,
-                  "the number of elements to find an extreme of");
+                  ("dimension " + Twine(*axis) + " is {1}, expected at least {0}").str());
   Value index = extremeIndex(node.emit, node.input(0), extreme, *axis, isLast);
   Sizes shape = Emitter::shapeOf(index);
   if (!keepDims)
@@ -191,7 +191,8 @@ static LogicalResult distances(Node &node) {
   Sizes a = node.inputShape(0), b = node.inputShape(1);
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
     return failure();
-  if (a.size() != 2 || b.size() != 2 || !node.ensureEqual(a[1], b[1], "columns of two matrices"))
+  if (a.size() != 2 || b.size() != 2 ||
+      !node.ensureEqual(b[1], a[1], "the number of columns of input 1"))
     return node.error() << "inputs have shapes " << shapeText(a) << " and " << shapeText(b)
                         << ", expected two dimensions, the last ones equal";
   StringRef metric = node.string("metric", "sqeuclidean");

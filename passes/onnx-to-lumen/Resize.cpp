@@ -295,7 +295,7 @@ static Value resizeAll(Emitter &emit, Value x, const ResizeModes &modes,
 
 /// floor(size * scale), computed in f32. A simple fraction of a symbol stays an
 /// expression.
-static FailureOr<SymExpr> scaledSize(Node &node, const SymExpr &size, Value scale) {
+static FailureOr<SymExpr> scaledSize(Node &node, int64_t dim, const SymExpr &size, Value scale) {
   Emitter &emit = node.emit;
   std::optional<double> known = constantOf(scale);
   if (known && !(*known > 0))
@@ -313,7 +313,7 @@ static FailureOr<SymExpr> scaledSize(Node &node, const SymExpr &size, Value scal
     Value rounded = emit.unary(UK::Ceil, emit.binary(BK::Max, scale, -0x1p30));
     rounded = emit.select(isPositive, emit.splatLike(scale, 1), rounded);
     emit.check(CheckKind::LessEqual, 1, node.bindSigned(emit.convert(rounded, i64)),
-               "a scale, rounded up,");
+               ("the scale of dimension " + Twine(dim) + ", rounded up,").str());
   }
   Value scaled = emit.binary(BK::Mul, emit.size(size, emit.builder.getF32Type()), scale);
   // Beyond what memory has; a size that is too large is an error of its own.
@@ -364,7 +364,7 @@ static LogicalResult upsample(Node &node) {
   for (auto [i, scale] : llvm::enumerate(scales)) {
     if (constantOf(scale) == 1)
       continue;
-    FailureOr<SymExpr> to = scaledSize(node, sizes[i], scale);
+    FailureOr<SymExpr> to = scaledSize(node, i, sizes[i], scale);
     if (failed(to))
       return failure();
     axes.push_back({int64_t(i), sizes[i], *to, scale});
@@ -381,7 +381,7 @@ static LogicalResult keepAspectRatio(Node &node, MutableArrayRef<ResizedAxis> ax
   for (const ResizedAxis &axis : axes) {
     if (axis.from == SymExpr(0))
       return node.error() << "dimension " << axis.dim << " is empty and has no aspect ratio";
-    emit.check(CheckKind::LessEqual, 1, axis.from, "a size whose aspect ratio is kept");
+    emit.check(CheckKind::LessEqual, 1, axis.from, ("dimension " + Twine(axis.dim)).str());
     Value own = emit.binary(BK::Div, emit.size(axis.to, f32), emit.size(axis.from, f32));
     scale = scale ? emit.binary(choose, scale, own) : own;
   }
@@ -446,7 +446,7 @@ static LogicalResult resize(Node &node) {
       return node.error() << "scales have " << scales->size() << " entries, expected "
                           << dims.size();
     for (auto [dim, scale] : llvm::zip(dims, *scales)) {
-      FailureOr<SymExpr> to = scaledSize(node, from[dim], scale);
+      FailureOr<SymExpr> to = scaledSize(node, dim, from[dim], scale);
       if (failed(to))
         return failure();
       axes.push_back({dim, from[dim], *to, scale});
@@ -488,8 +488,10 @@ static LogicalResult resize(Node &node) {
     if (axis.from == SymExpr(0) && axis.to.isPositive())
       return node.error() << "dimension " << axis.dim << " is empty and cannot become "
                           << axis.to.str() << " long";
-    node.emit.check(CheckKind::LessEqual, SymExpr::min(axis.to, 1), axis.from,
-                    "the number of elements to resize");
+    node.emit.check(
+        CheckKind::LessEqual, SymExpr::min(axis.to, 1), axis.from,
+        ("dimension " + Twine(axis.dim) + " has {1} elements to resize, expected at least {0}")
+            .str());
   }
   // What keeps its size stays as it is, unless a region of it is cut out.
   llvm::erase_if(axes, [&](const ResizedAxis &axis) {

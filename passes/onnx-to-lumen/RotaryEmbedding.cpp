@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace lumen;
 
+static constexpr StringLiteral kRotated("twice the number of columns of cos_cache");
+
 using BK = BinaryKind;
 
 FailureOr<Value> lumen::rotate(Node &node, Value x, Value cosine, Value sine, bool isInterleaved,
@@ -12,7 +14,8 @@ FailureOr<Value> lumen::rotate(Node &node, Value x, Value cosine, Value sine, bo
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(x), angles = Emitter::shapeOf(cosine);
   SymExpr count = angles.back(), rest = shape[3] - count * 2;
-  if (!node.ensureAtMost(count * 2, shape[3], "the elements that are rotated"))
+  if (!node.ensureAtMost(count * 2, shape[3],
+                         "{0} elements of a head are rotated, expected at most {1}"))
     return node.error() << "cos_cache has " << count.str() << " columns, expected at most half of "
                         << shape[3].str();
   Sizes half(shape);
@@ -59,12 +62,11 @@ static LogicalResult checkCaches(Node &node, unsigned cosine, unsigned sine) {
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, cosine)) ||
       failed(node.expectSameElementType(0, sine)))
     return failure();
-  if (!node.ensureEqual(shape, node.inputShape(sine), "dimensions of the caches"))
+  if (!node.ensureEqual(node.inputShape(sine), shape, "sin_cache"))
     return node.error() << "cos_cache and sin_cache have shapes " << shapeText(shape) << " and "
                         << shapeText(node.inputShape(sine)) << ", expected equal ones";
   int64_t turned = node.integer("rotary_embedding_dim", 0);
-  if (turned != 0 &&
-      (turned < 0 || !node.ensureEqual(shape.back() * 2, turned, "columns of a cache")))
+  if (turned != 0 && (turned < 0 || !node.ensureEqual(shape.back() * 2, turned, kRotated)))
     return node.error() << "attribute 'rotary_embedding_dim' is " << turned
                         << ", expected twice the " << shape.back().str() << " columns of cos_cache";
   return success();
@@ -83,8 +85,7 @@ static LogicalResult rotateInput(Node &node, Value cosine, Value sine, const Sym
     x = *separate;
   }
   if (node.has("rotary_embedding_dim") && node.integer("rotary_embedding_dim", 0) == 0 &&
-      !node.ensureEqual(Emitter::shapeOf(cosine).back() * 2, Emitter::shapeOf(x).back(),
-                        "elements of a head"))
+      !node.ensureEqual(Emitter::shapeOf(cosine).back() * 2, Emitter::shapeOf(x).back(), kRotated))
     return node.error() << "cos_cache has " << Emitter::shapeOf(cosine).back().str()
                         << " columns, expected half of " << Emitter::shapeOf(x).back().str();
   FailureOr<Value> turned = rotate(node, x, cosine, sine, isInterleaved, /*isRowsFirst=*/isFlat);

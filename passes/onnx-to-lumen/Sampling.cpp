@@ -153,8 +153,8 @@ static LogicalResult gridSample(Node &node) {
   Sizes image = sizesOf(node.input(0)), grid = sizesOf(node.input(1));
   int64_t spatial = int64_t(image.size()) - 2, rank = image.size();
   if (spatial < 1 || int64_t(grid.size()) != rank ||
-      !node.ensureEqual(grid[0], image[0], "images and their grids") ||
-      !node.ensureEqual(grid.back(), spatial, "coordinates of a place"))
+      !node.ensureEqual(grid[0], image[0], "the number of grids") ||
+      !node.ensureEqual(grid.back(), spatial, "the number of coordinates of a place"))
     return node.error() << "grid has shape " << shapeText(grid)
                         << ", which does not fit the input's " << shapeText(image);
   image[0] = grid[0];
@@ -211,9 +211,9 @@ static LogicalResult affineGrid(Node &node) {
   int64_t spatial = int64_t(image->size()) - 2;
   Sizes matrices = node.inputShape(0), shape{matrices.empty() ? SymExpr(0) : matrices[0]};
   if (spatial < 1 || matrices.size() != 3 ||
-      !node.ensureEqual(matrices[1], spatial, "rows of a matrix") ||
-      !node.ensureEqual(matrices[2], spatial + 1, "columns of a matrix") ||
-      !node.ensureEqual(matrices[0], image->front(), "matrices and images"))
+      !node.ensureEqual(matrices[1], spatial, "the number of rows of theta") ||
+      !node.ensureEqual(matrices[2], spatial + 1, "the number of columns of theta") ||
+      !node.ensureEqual(matrices[0], image->front(), "the number of matrices of theta"))
     return node.error() << "theta has shape " << shapeText(matrices)
                         << ", which does not fit the size " << shapeText(*image);
   Emitter &emit = node.emit;
@@ -283,7 +283,7 @@ static FailureOr<Deformable> readDeformable(Node &node) {
   conv.groups = *groups;
   conv.offsetGroups = *parts;
   int64_t channels = conv.weight[1] * conv.groups;
-  if (!node.ensureEqual(conv.input[1], channels, "input channels"))
+  if (!node.ensureEqual(conv.input[1], channels, "the number of input channels"))
     return node.error() << "weight has " << conv.weight[1] << " input channels in each of "
                         << conv.groups << " groups, expected " << conv.input[1].str() << " in all";
   conv.input[1] = channels;
@@ -306,7 +306,7 @@ static FailureOr<Deformable> readDeformable(Node &node) {
   auto expectPerTap = [&](unsigned index, StringRef name, int64_t each) -> LogicalResult {
     Sizes expected{conv.input[0], SymExpr(conv.offsetGroups * conv.taps * each)};
     llvm::append_range(expected, conv.places);
-    if (!node.ensureEqual(node.inputShape(index), expected, "the shape of what each tap has"))
+    if (!node.ensureEqual(node.inputShape(index), expected, name))
       return node.error() << name << " has shape " << shapeText(node.inputShape(index))
                           << ", expected " << shapeText(expected);
     return node.expectSameElementType(0, index);
@@ -316,7 +316,7 @@ static FailureOr<Deformable> readDeformable(Node &node) {
       (node.input(4) && failed(expectPerTap(4, "mask", 1))))
     return failure();
   if (node.input(3)) {
-    if (!node.ensureEqual(node.inputShape(3), SymExpr(conv.weight[0]), "output channels"))
+    if (!node.ensureEqual(node.inputShape(3), SymExpr(conv.weight[0]), "the bias"))
       return node.error() << "bias has shape " << shapeText(node.inputShape(3)) << ", expected "
                           << conv.weight[0];
     if (failed(node.expectSameElementType(0, 3)))
@@ -525,8 +525,8 @@ static LogicalResult roiAlign(Node &node) {
                         << "', expected half_pixel or output_half_pixel";
   Sizes image = sizesOf(node.input(0)), regions = sizesOf(node.input(1));
   if (image.size() != 4 || regions.size() != 2 ||
-      !node.ensureEqual(regions[1], 4, "columns of regions") ||
-      !node.ensureEqual(sizesOf(node.input(2)), regions[0], "regions and their images"))
+      !node.ensureEqual(regions[1], 4, "the number of columns of regions") ||
+      !node.ensureEqual(sizesOf(node.input(2)), regions[0], "batch_indices"))
     return node.error() << "inputs have shapes " << shapeText(image) << ", " << shapeText(regions)
                         << " and " << shapeText(sizesOf(node.input(2)))
                         << ", expected four dimensions, rows of 4, and one image per row";
@@ -580,7 +580,7 @@ static LogicalResult maxRoiPool(Node &node) {
   double scale = node.real("spatial_scale", 1);
   Sizes image = node.inputShape(0), regions = node.inputShape(1);
   if (image.size() != 4 || regions.size() != 2 ||
-      !node.ensureEqual(regions[1], 5, "columns of regions"))
+      !node.ensureEqual(regions[1], 5, "the number of columns of regions"))
     return node.error() << "inputs have shapes " << shapeText(image) << " and "
                         << shapeText(regions) << ", expected four dimensions, and rows of 5";
   if (failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)) ||

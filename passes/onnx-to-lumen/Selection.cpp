@@ -172,8 +172,8 @@ static LogicalResult nonMaxSuppression(Node &node) {
     return node.error() << "boxes have shape " << shapeText(boxes)
                         << ", expected three dimensions, "
                         << "the last of 4";
-  if (scores.size() != 3 || !node.ensureEqual(scores[0], boxes[0], "batches of boxes and scores") ||
-      !node.ensureEqual(scores[2], boxes[1], "numbers of boxes and scores"))
+  if (scores.size() != 3 || !node.ensureEqual(scores[0], boxes[0], "the batch of scores") ||
+      !node.ensureEqual(scores[2], boxes[1], "the number of boxes of scores"))
     return node.error() << "scores have shape " << shapeText(scores) << ", expected "
                         << shapeText({boxes[0], SymExpr::symbol("classes"), boxes[1]});
   for (unsigned i = 2; i < 5; ++i)

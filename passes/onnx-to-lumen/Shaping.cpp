@@ -61,7 +61,9 @@ static LogicalResult reshape(Node &node) {
   SymExpr count = product(from);
   if (shape.size() != numbers->size()) {
     shape = runtimeShape(node, *numbers, from, allowZero);
-    if (!node.ensureEqual(product(shape), count, "elements before and after the reshape"))
+    if (!node.ensureEqual(
+            product(shape), count,
+            "the shape, whose only -1 takes what is left, has {0} elements, expected {1}"))
       return node.error() << "input of shape " << shapeText(from) << " cannot take the shape "
                           << shapeText(shape);
     return node.yield(node.emit.reshape(node.input(0), shape));
@@ -92,8 +94,8 @@ static LogicalResult reshape(Node &node) {
   if (inferred && known != SymExpr(0))
     shape[*inferred] = SymExpr::floorDiv(count, known);
   if ((inferred && known == SymExpr(0)) ||
-      !node.ensureEqual(known * (inferred ? shape[*inferred] : SymExpr(1)), count,
-                        "elements before and after the reshape"))
+      !(inferred ? node.ensureMultiple(count, known, "the number of elements")
+                 : node.ensureEqual(known, count, "the number of elements of the shape")))
     return node.error() << "input of shape " << shapeText(from) << " with " << count.str()
                         << " elements cannot take the shape " << given;
   return node.yield(node.emit.reshape(node.input(0), shape));
@@ -148,7 +150,7 @@ static LogicalResult squeeze(Node &node) {
     return failure();
   for (auto [i, size] : llvm::enumerate(from))
     if (axes->mayContain(i) &&
-        !node.ensureEqual(axes->select(i, size, 1), 1, "a dimension that is taken out"))
+        !node.ensureEqual(axes->select(i, size, 1), 1, ("dimension " + Twine(i)).str()))
       return node.error() << "dimension " << i << " has size " << size.str() << ", expected 1";
   return node.yield(node.emit.reshape(node.input(0), axes->drop(from)));
 }
@@ -434,7 +436,7 @@ static LogicalResult oneHot(Node &node) {
   SymExpr depth = node.bind(node.emit.convert(*given, node.emit.builder.getI64Type()));
   if (!node.ensureAtMost(1, depth, "the depth"))
     return node.error() << "depth is " << depth.str() << ", expected a positive number";
-  if (!node.ensureEqual(node.inputShape(2), SymExpr(2), "values of a one-hot encoding"))
+  if (!node.ensureEqual(node.inputShape(2), SymExpr(2), "the values"))
     return node.error() << "values have shape " << shapeText(node.inputShape(2)) << ", expected 2";
   int64_t rank = node.inputType(0).getRank() + 1;
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", -1), rank);

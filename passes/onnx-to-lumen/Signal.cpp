@@ -445,13 +445,13 @@ static LogicalResult stft(Node &node) {
     FailureOr<SymExpr> operand = readLength(node, 3, "frame_length");
     if (failed(operand))
       return failure();
-    if (window && !node.ensureEqual(length, *operand, "the lengths of window and frame"))
+    if (window && !node.ensureEqual(length, *operand, "the length of the window"))
       return node.error() << "window has " << length.str() << " elements, expected "
                           << operand->str();
     length = *operand;
   }
   Emitter &emit = node.emit;
-  if (!node.ensureAtMost(length, shape[1], "the length of a frame"))
+  if (!node.ensureAtMost(length, shape[1], "the length of a frame is {0}, expected at most {1}"))
     return node.error() << "frames of " << length.str() << " do not fit into a signal of "
                         << shape[1].str();
   SymExpr frames = SymExpr::floorDiv(shape[1] - length, *step) + 1;

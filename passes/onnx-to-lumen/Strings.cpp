@@ -152,7 +152,7 @@ static LogicalResult stringNormalizer(Node &node) {
     return failure();
   Sizes shape = node.inputShape(0);
   if (shape.empty() || shape.size() > 2 ||
-      (shape.size() == 2 && !node.ensureEqual(shape[0], 1, "rows of words")))
+      (shape.size() == 2 && !node.ensureEqual(shape[0], 1, "the number of rows of words")))
     return node.error() << "input has shape " << shapeText(shape) << ", expected words or one row "
                         << "of words";
   StringRef action = node.string("case_change_action", "NONE");

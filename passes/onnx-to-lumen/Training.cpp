@@ -26,7 +26,7 @@ static FailureOr<Value> likelihoodLoss(Node &node, Value scores) {
   if (!isa<IntegerType>(node.inputType(1).getElementType()))
     return node.error() << "labels have element type " << node.inputType(1).getElementType()
                         << ", expected an integer type";
-  if (!node.ensureEqual(node.inputShape(1), expected, "the shapes of scores and labels"))
+  if (!node.ensureEqual(node.inputShape(1), expected, "the labels"))
     return node.error() << "labels have shape " << shapeText(node.inputShape(1)) << ", expected "
                         << shapeText(expected);
   Type type = Emitter::typeOf(scores).getElementType();
@@ -44,7 +44,7 @@ static FailureOr<Value> likelihoodLoss(Node &node, Value scores) {
   loss = emit.unary(UK::Neg, loss);
   Value weights = emit.splatLike(loss, 1);
   if (Value given = node.input(2)) {
-    if (!node.ensureEqual(node.inputShape(2), shape[1], "classes"))
+    if (!node.ensureEqual(node.inputShape(2), shape[1], "the weights"))
       return node.error() << "weights have shape " << shapeText(node.inputShape(2)) << ", expected "
                           << shape[1].str();
     if (failed(node.expectSameElementType(0, 2)))
@@ -149,7 +149,7 @@ LogicalResult Optimizer::run(int64_t groups, Update update) {
       if (failed(node.expectReal(index)) || failed(node.expectSameElementType(2 + i, index)))
         return failure();
       if (!node.ensureEqual(node.inputShape(index), node.inputShape(2 + i),
-                            "the shapes of a tensor and its state"))
+                            ("input " + Twine(index)).str()))
         return node.error() << "input " << index << " has shape "
                             << shapeText(node.inputShape(index)) << ", expected "
                             << shapeText(node.inputShape(2 + i));

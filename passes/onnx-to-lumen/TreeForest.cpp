@@ -310,7 +310,7 @@ FailureOr<Value> TreeForest::emit(Node &node, Value rows) const {
   if ((SymExpr(needed - 1) - features).isNonNegative())
     return node.error() << "input has " << features.str() << " features, the trees ask for "
                         << needed;
-  emit.check(CheckKind::LessEqual, needed, features, "the number of features that trees ask for");
+  emit.check(CheckKind::LessEqual, needed, features, "the number of features");
   bool isDouble = Emitter::typeOf(rows).getElementType().isF64();
   FailureOr<Value> scores =
       isDouble ? emitTrees<double>(node, *this, rows) : emitTrees<float>(node, *this, rows);

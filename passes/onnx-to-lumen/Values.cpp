@@ -108,7 +108,7 @@ static LogicalResult expectPosition(Node &node, unsigned index) {
   if (!type || (!type.getElementType().isInteger(32) && !type.getElementType().isInteger(64)))
     return node.error() << "position is of type " << node.input(index).getType()
                         << ", expected i32 or i64";
-  if (!node.ensureEqual(product(sizesOf(type)), 1, "elements of the position"))
+  if (!node.ensureEqual(product(sizesOf(type)), 1, "the number of elements of the position"))
     return node.error() << "position has shape " << shapeText(sizesOf(type)) << ", expected scalar";
   return success();
 }

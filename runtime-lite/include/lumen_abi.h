@@ -161,9 +161,10 @@ typedef struct lumen_abi_check {
   uint32_t a, b; /* expressions */
   uint32_t reserved;
   const char *node; /* "Reshape 'decoder/reshape'" */
-  /* "elements before and after": "<model>: <node>: <what> are 4 and 5, expected to be
-   * equal". With LESS_EQUAL what the larger or smaller one is, "the depth": "<model>:
-   * <node>: <what> is 0, expected at least 1". */
+  /* A sentence in which {0} and {1} stand for the values of a and b, or what is wrong
+   * otherwise. EQUAL, of a: "<what> is 4, expected 5". LESS_EQUAL, of the one that is no
+   * constant: "<what> is 0, expected at least 1". BROADCAST, of both: "<what> are 4 and 5,
+   * expected to be equal, or one of them 1". */
   const char *what;
 } lumen_abi_check;
 

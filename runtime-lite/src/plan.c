@@ -90,6 +90,35 @@ void lumen_evaluate(const lumen_abi_model *abi, plan *plan, uint32_t first, uint
   }
 }
 
+/* What a check says of the values of its sides: its own sentence, in which {0} and {1}
+ * stand for them, or what every check of its kind says of `what`. */
+static void describe_check(const lumen_abi_model *abi, const lumen_abi_check *check, int64_t a,
+                           int64_t b, char *text, uint64_t capacity) {
+  const char *what = check->what;
+  if (strstr(what, "{0}") || strstr(what, "{1}")) {
+    uint64_t length = 0;
+    while (*what && length < capacity) {
+      bool is_a = !strncmp(what, "{0}", 3), is_value = is_a || !strncmp(what, "{1}", 3);
+      length += (uint64_t)(is_value ? snprintf(text + length, capacity - length, "%lld",
+                                               (long long)(is_a ? a : b))
+                                    : snprintf(text + length, capacity - length, "%c", *what));
+      what += is_value ? 3 : 1;
+    }
+    return;
+  }
+  if (check->kind == LUMEN_ABI_CHECK_BROADCAST) {
+    snprintf(text, capacity, "%s are %lld and %lld, expected to be equal, or one of them 1", what,
+             (long long)a, (long long)b);
+    return;
+  }
+  /* Of "1 <= n" and "n <= 5" the one that is no constant is what went wrong. */
+  bool is_order = check->kind == LUMEN_ABI_CHECK_LESS_EQUAL;
+  bool is_least = is_order && abi->exprs[check->a].op == LUMEN_ABI_EXPR_CONSTANT;
+  const char *relation = !is_order ? "" : is_least ? "at least " : "at most ";
+  snprintf(text, capacity, "%s is %lld, expected %s%lld", what, (long long)(is_least ? b : a),
+           relation, (long long)(is_least ? a : b));
+}
+
 int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
                 lumen_status *status) {
   const lumen_abi_check *check = &abi->checks[index];
@@ -104,18 +133,11 @@ int lumen_check(const lumen_abi_model *abi, const plan *plan, uint32_t index,
     holds |= a == 1 || b == 1;
   if (holds)
     return LUMEN_OK;
-  if (check->kind == LUMEN_ABI_CHECK_LESS_EQUAL) {
-    /* Of "1 <= n" and "n <= 5" the one that is no constant is what went wrong. */
-    bool is_least = abi->exprs[check->a].op == LUMEN_ABI_EXPR_CONSTANT;
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "%s: %s: %s is %lld, expected at %s %lld", abi->name, check->node,
-                      check->what, (long long)(is_least ? b : a), is_least ? "least" : "most",
-                      (long long)(is_least ? a : b));
-  }
-  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                    "%s: %s: %s are %lld and %lld, expected to be equal%s", abi->name, check->node,
-                    check->what, (long long)a, (long long)b,
-                    check->kind == LUMEN_ABI_CHECK_BROADCAST ? ", or one of them 1" : "");
+  char said[300], where[200];
+  describe_check(abi, check, a, b, said, sizeof(said));
+  lumen_describe_symbols(abi, plan->symbols, where, sizeof(where));
+  return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT, "%s: %s: %s%s", abi->name, check->node,
+                    said, where);
 }
 
 /* ---- Symbols ------------------------------------------------------------ */

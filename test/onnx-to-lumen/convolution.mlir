@@ -39,8 +39,8 @@ module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
 module attributes {onnx.opsets = {ai.onnx = 11 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: tensor<2x4x8xf32> {onnx.name = "x"}, %w: !w {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
-    // CHECK: lumen.check <equal> "4", "2*c", "input channels"
-    // CHECK: lumen.check <equal> {{.*}}, "output channels of whole groups"
+    // CHECK: lumen.check <equal> "4", "2*c", "the number of input channels"
+    // CHECK: lumen.check <equal> {{.*}}, "the number of output channels is {1}, expected a multiple of 2"
     // CHECK: lumen.gather {{.*}} {axis = 1 : i64} : {{.*}}tensor<6x3xi64>
     // CHECK: lumen.contract {{.*}} transpose_rhs : tensor<2x2x6x?xf32
     %0 = onnx.node "Conv"(%x, %w) {group = 2 : i64} : (tensor<2x4x8xf32>, !w) -> tensor<*xf32>

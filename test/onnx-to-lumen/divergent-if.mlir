@@ -7,7 +7,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%c: tensor<i1> {onnx.name = "c"}, %x: tensor<2x6x1xf32> {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}) {
     // CHECK: lumen.symbol "condition$0" = %{{.*}} at_most "1"
-    // CHECK: lumen.check <equal> "condition$0", "1", "the condition, and the only value of it that fits the rest of the model"
+    // CHECK: lumen.check <equal> "condition$0", "1", "the condition is {0}, which asks for the else branch, and that one does not fit the model"
     // CHECK: %[[SQUEEZED:.*]] = lumen.reshape %arg1 : tensor<2x6x1xf32> -> tensor<2x6xf32>
     // CHECK: lumen.contract
     // CHECK-NOT: lumen.if

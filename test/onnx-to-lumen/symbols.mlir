@@ -27,7 +27,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%a: !a {onnx.name = "a"}, %b: !b {onnx.name = "b"}) -> (tensor<*xf32> {onnx.name = "y"}) {
-    // CHECK-NEXT: lumen.check <equal> "k", "8", "inner dimensions"
+    // CHECK-NEXT: lumen.check <equal> "k", "8", "inner dimensions are {0} and {1}, expected equal ones"
     // CHECK-NEXT: %[[A:.*]] = lumen.cast %arg0 : {{.*}} -> tensor<?x8xf32, #lumen.dims<["n", "8"]>>
     // CHECK-NEXT: lumen.contract %[[A]], %arg1 : {{.*}} -> tensor<?x?xf32, #lumen.dims<["n", "m"]>>
     %0 = onnx.node "MatMul"(%a, %b) {} : (!a, !b) -> tensor<*xf32>
@@ -43,7 +43,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: !x {onnx.name = "x"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "z"}) {
     // CHECK-NEXT: lumen.reshape %arg0 : {{.*}} -> tensor<?x?x4x16xf32, #lumen.dims<["batch", "seq", "4", "16"]>>
-    // CHECK-NEXT: lumen.check <equal> "48*batch*seq + 48*floordiv(batch*seq, 3)", "64*batch*seq", "elements before and after the reshape"
+    // CHECK-NEXT: lumen.check <equal> "48*batch*seq + 48*floordiv(batch*seq, 3)", "64*batch*seq", "the number of elements is {1}, expected a multiple of 48"
     // CHECK-NEXT: lumen.reshape %arg0 : {{.*}} -> tensor<?x48xf32, #lumen.dims<["batch*seq + floordiv(batch*seq, 3)", "48"]>>
     %heads = onnx.constant dense<[0, -1, 4, 16]> : tensor<4xi64>
     %0 = onnx.node "Reshape"(%x, %heads) {} : (!x, tensor<4xi64>) -> tensor<*xf32>
@@ -62,7 +62,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   func.func @main(%x: !x {onnx.name = "x"}, %s: tensor<2xi64> {onnx.name = "s"}) -> (tensor<*xf32> {onnx.name = "y"}) {
     // CHECK: lumen.symbol "reshape$0" = %{{.*}} : tensor<i64>
     // CHECK: lumen.symbol "reshape$1" = %{{.*}} : tensor<i64>
-    // CHECK-NEXT: lumen.check <equal> "reshape$0*reshape$1", "64*n", "elements before and after the reshape"
+    // CHECK-NEXT: lumen.check <equal> "reshape$0*reshape$1", "64*n", "the shape, whose only -1 takes what is left, has {0} elements, expected {1}"
     // CHECK-NEXT: lumen.reshape %arg0 : {{.*}} -> tensor<?x?xf32, #lumen.dims<["reshape$0", "reshape$1"]>>
     %0 = onnx.node "Reshape"(%x, %s) {} : (!x, tensor<2xi64>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
@@ -160,7 +160,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: !x {onnx.name = "x"}, %w: tensor<8x3x3x3xf32> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}, tensor<*xf32> {onnx.name = "z"}, tensor<*xf32> {onnx.name = "q"}) {
-    // CHECK: lumen.check <lessequal> "1", "floordiv(h + 1, 2)", "the number of places of a window"
+    // CHECK: lumen.check <lessequal> "1", "floordiv(h + 1, 2)", "a window of {{[0-9]+}} has {1} places along dimension {{[23]}} of size h, expected at least {0}"
     // CHECK: lumen.conv {{.*}} pad_high = array<i64: 1, 1>, pad_low = array<i64: 1, 1>{{.*}} -> tensor<?x?x16x8xf32, #lumen.dims<["batch", "floordiv(h + 1, 2)", "16", "8"]>>
     // CHECK: lumen.pad <constant> {{.*}} [0, "2*floordiv(h + 1, 2) - h", 0, 0] [0, 1, 0, 0]
     // CHECK: lumen.conv {{.*}} pad_high = array<i64: 0, 1>, pad_low = array<i64: 0, 0>
@@ -207,7 +207,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: !x {onnx.name = "x"}, %k: tensor<1xi64> {onnx.name = "k"}) -> (tensor<*xf32> {onnx.name = "y"}) {
     // CHECK: lumen.symbol "reshape$0" = %{{.*}} : tensor<i64>
-    // CHECK-NEXT: lumen.check <equal> "floordiv(64*n, reshape$0)*reshape$0", "64*n", "elements before and after the reshape"
+    // CHECK-NEXT: lumen.check <equal> "floordiv(64*n, reshape$0)*reshape$0", "64*n", "the shape, whose only -1 takes what is left, has {0} elements, expected {1}"
     // CHECK-NEXT: lumen.reshape %arg0 : {{.*}} -> tensor<?x?xf32, #lumen.dims<["reshape$0", "floordiv(64*n, reshape$0)"]>>
     %rest = onnx.constant dense<-1> : tensor<1xi64>
     %s = onnx.node "Concat"(%k, %rest) {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<*xi64>
@@ -224,10 +224,10 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   // CHECK-LABEL: func.func @main
   func.func @main(%x: !x {onnx.name = "x"}, %y: !y {onnx.name = "y"}, %r: tensor<2xi64> {onnx.name = "r"}) -> (tensor<*xf32> {onnx.name = "a"}, tensor<*xf32> {onnx.name = "b"}, tensor<*xf32> {onnx.name = "c"}) {
-    // CHECK: lumen.check <equal> "k", "4", "dimensions beside the joined one"
+    // CHECK: lumen.check <equal> "k", "4", "dimension {{[0-9]}} of input 1"
     // CHECK: %[[Y:.*]] = lumen.cast %arg1 : {{.*}} -> tensor<?x4xf32, #lumen.dims<["m", "4"]>>
     // CHECK: %[[C:.*]] = lumen.concat %arg0, %[[Y]] {axis = 0 : i64} : {{.*}} -> tensor<?x4xf32, #lumen.dims<["m + n", "4"]>>
-    // CHECK: lumen.check <equal> "2*floordiv(m + n, 2)", "m + n", "elements of equal parts"
+    // CHECK: lumen.check <equal> "2*floordiv(m + n, 2)", "m + n", "dimension {{[0-9]}} is {1}, expected a multiple of 2"
     // CHECK: lumen.slice %[[C]] ["floordiv(m + n, 2)", 0] [1, 1]
     // CHECK: lumen.symbol "tile$0"
     // CHECK: lumen.symbol "tile$1"

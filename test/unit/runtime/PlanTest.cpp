@@ -172,12 +172,12 @@ TEST_F(PlanTest, EntryChecks) {
   fake.check(LUMEN_ABI_CHECK_LESS_EQUAL, fake.extent, limit, "Slice 's'", "the length");
   uint32_t fifty = fake.constant(50);
   fake.check(LUMEN_ABI_CHECK_EQUAL, fake.expr(LUMEN_ABI_EXPR_MAX, fake.extent, fifty), fifty,
-             "Reshape 'r'", "elements");
+             "Reshape 'r'", "the number of elements");
   fake.finishEntry();
   open();
   expectRun(3);
-  EXPECT_EQ(run(61, 61), "batch: Slice 's': the length is 61, expected at most 60");
-  EXPECT_EQ(run(51, 51), "batch: Reshape 'r': elements are 51 and 50, expected to be equal");
+  EXPECT_EQ(run(61, 61), "batch: Slice 's': the length is 61, expected at most 60 where batch is 61");
+  EXPECT_EQ(run(51, 51), "batch: Reshape 'r': the number of elements is 51, expected 50 where batch is 51");
   EXPECT_EQ(opened->status.code, LUMEN_ERROR_INVALID_ARGUMENT);
   expectRun(50);
   expectRun(3);

@@ -69,6 +69,8 @@ public:
     if (pool.getMaxConcurrency() > 1)
       context.setThreadPool(pool);
     loadDialects(context);
+    // Users have the model, not its operations.
+    context.printOpOnDiagnostic(false);
   }
 
   bool run();
@@ -205,11 +207,10 @@ bool Compilation::link() {
   // For the sanitizer to name the kernel.
   linkOptions.keepSymbols = !options.sanitize.empty();
   linkOptions.threads = options.jobs;
-  return (options.memoryReport.empty() || writeText(options.memoryReport,
-                                                    [&](raw_ostream &os) {
-                                                      writeMemoryReport(*module, tables,
-                                                                        options.reportDims, os);
-                                                    })) &&
+  auto writeReport = [&](raw_ostream &os) {
+    writeMemoryReport(*module, tables, options.import.reportDims, os);
+  };
+  return (options.memoryReport.empty() || writeText(options.memoryReport, writeReport)) &&
          check(link::linkModel(tables, objects, weights, linkOptions, outputs));
 }
 
@@ -254,6 +255,7 @@ std::string lumen::checkOptions(const CompileOptions &options) {
         llvm::map_range(stages(), [](const Stage &stage) { return stage.name.str(); }), ", ");
   };
   bool isArtifact = llvm::is_contained({"so", "obj", "lib"}, options.emit);
+  bool isLinked = isArtifact && !options.checkOnly && options.stopAfter.empty();
   if (!isArtifact && !isText(options.emit))
     return "unknown form '" + options.emit +
            "' for --emit, expected one of: so, obj, lib, llvm, asm, " + stageNames();
@@ -264,6 +266,11 @@ std::string lumen::checkOptions(const CompileOptions &options) {
   if (!options.stopAfter.empty() && !findStage(options.stopAfter))
     return "unknown stage '" + options.stopAfter +
            "' for --stop-after, expected one of: " + stageNames();
+  if (!options.memoryReport.empty() && !isLinked)
+    return "--memory-report: expected an artifact to be made, but " +
+           (!isArtifact         ? "--emit is " + options.emit
+            : options.checkOnly ? std::string("--check makes none")
+                                : "--stop-after=" + options.stopAfter + " makes none");
   if (!options.name.empty())
     if (llvm::Error error = link::sanitizeName(options.name).takeError())
       return llvm::toString(std::move(error));

@@ -30,8 +30,6 @@ struct CompileOptions {
   bool checkOnly = false;   ///< all stages, but no code and no file
   std::string stopAfter;    ///< a stage; nothing after it runs
   std::string memoryReport; ///< path of a JSON file, or empty
-  /// Values of symbols, for which the memory report says the size of the arena.
-  llvm::StringMap<int64_t> reportDims;
   std::string dumpStages;   ///< a folder for one numbered dump per stage, or empty
   /// Called when a step begins: its name, its number from 0, the number of steps.
   std::function<void(llvm::StringRef, unsigned, unsigned)> progress;

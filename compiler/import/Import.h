@@ -25,6 +25,9 @@ struct ImportOptions {
   /// Upper bounds of symbols that stay symbols (`--dim seq<=512`). The module carries
   /// them as `lumen.bounds`.
   llvm::StringMap<int64_t> bounds;
+  /// Sizes by symbol for which the memory plan is evaluated (`--report-dims seq=128`): none,
+  /// or one for every symbol that has neither a size nor a bound.
+  llvm::StringMap<int64_t> reportDims;
 };
 
 /// Reads the model at `path` into a module of the onnx dialect with one

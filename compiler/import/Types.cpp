@@ -160,6 +160,10 @@ void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const Import
     if (!names.contains(name))
       diagnostics.error(
           unknown(("--dim " + name + "<=" + Twine(options.bounds.lookup(name))).str()));
+  for (StringRef name : sortedKeys(options.reportDims))
+    if (!names.contains(name))
+      diagnostics.error(
+          unknown(("--report-dims " + name + "=" + Twine(options.reportDims.lookup(name))).str()));
   for (StringRef name : sortedKeys(options.dims)) {
     int64_t size = options.dims.lookup(name);
     std::string flag = ("--dim " + name + "=" + Twine(size)).str();
@@ -183,6 +187,7 @@ void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const Import
   for (const Pending &given : pending)
     bindSize(given, diagnostics);
   bindBounds(options, diagnostics);
+  checkReported(options, diagnostics);
 }
 
 void Symbols::bindBounds(const ImportOptions &options, Diagnostics &diagnostics) {
@@ -197,6 +202,23 @@ void Symbols::bindBounds(const ImportOptions &options, Diagnostics &diagnostics)
     else if (size->second > bound)
       diagnostics.error(flag + ": but '" + name + "' is " + Twine(size->second));
   }
+}
+
+void Symbols::checkReported(const ImportOptions &options, Diagnostics &diagnostics) const {
+  for (StringRef name : sortedKeys(options.reportDims)) {
+    int64_t size = options.reportDims.lookup(name);
+    std::string flag = ("--report-dims " + name + "=" + Twine(size)).str();
+    auto fixed = sizes.find(name), bound = upperBounds.find(name);
+    if (fixed != sizes.end() && fixed->second != size)
+      diagnostics.error(flag + ": but '" + name + "' is " + Twine(fixed->second));
+    else if (bound != upperBounds.end() && size > bound->second)
+      diagnostics.error(flag + ": but '" + name + "' is at most " + Twine(bound->second));
+  }
+  if (options.reportDims.empty())
+    return;
+  for (StringRef name : sortedKeys(names))
+    if (!options.reportDims.contains(name) && !sizes.contains(name) && !upperBounds.contains(name))
+      diagnostics.error("--report-dims: no size is given for '" + name + "'");
 }
 
 std::vector<std::pair<std::string, int64_t>> Symbols::bounds() const {

@@ -70,6 +70,7 @@ private:
                  std::vector<Pending> &pending, Diagnostics &diagnostics);
   void bindSize(const Pending &given, Diagnostics &diagnostics);
   void bindBounds(const ImportOptions &options, Diagnostics &diagnostics);
+  void checkReported(const ImportOptions &options, Diagnostics &diagnostics) const;
   std::optional<SymExpr> expression(llvm::StringRef text) const;
 
   llvm::StringMap<int64_t> names; ///< symbols of the inputs, each with the value 1

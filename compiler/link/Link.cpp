@@ -34,9 +34,9 @@ Expected<std::string> sanitizeName(StringRef name) {
                              "' has no letter or digit, expected one such as 'my_model'");
   if (isDigit(result.front()))
     result.insert(0, "model_");
-  // The header's functions would have names of lumen.h.
-  if (result == "lumen")
-    result += "_model";
+  // Functions and constants of the header would have names of lumen.h.
+  if (StringRef(result + "_").starts_with_insensitive("lumen_"))
+    result.insert(0, "model_");
   return result;
 }
 

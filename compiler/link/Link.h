@@ -187,7 +187,7 @@ llvm::Error linkModel(const ModelTables &tables, llvm::ArrayRef<llvm::MemoryBuff
                       const Weights &weights, const LinkOptions &options, OutputFiles &outputs);
 
 /// The C identifier nearest to `name`, such as `resnet50_v2_7` for
-/// "resnet50-v2-7"; an error where no letter or digit is left.
+/// "resnet50-v2-7", and no name of lumen.h; an error where no letter or digit is left.
 llvm::Expected<std::string> sanitizeName(llvm::StringRef name);
 
 } // namespace lumen::link

@@ -28,7 +28,7 @@ namespace {
 constexpr int kUsage = 2;
 
 bool usage(const llvm::Twine &text) {
-  llvm::errs() << "lumenc: " << text << "\n";
+  llvm::errs() << "lumenc: error: " << text << "\n";
   return false;
 }
 
@@ -104,9 +104,8 @@ struct Flags {
   cl::opt<bool> operators{"operators", cl::desc("List the supported ONNX operators"),
                           cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("Print the time of each step"), cl::cat(category)};
-  cl::opt<unsigned> jobs{"j",         cl::desc("Threads of the compiler (default: one per core)"),
-                         cl::Prefix,  cl::value_desc("n"),
-                         cl::init(0), cl::cat(category)};
+  cl::opt<std::string> jobs{"j", cl::desc("Threads of the compiler (default: one per core)"),
+                            cl::Prefix, cl::value_desc("n"), cl::cat(category)};
   cl::extrahelp exitCodes{
       "\nA text (--emit=llvm, asm or a stage; --memory-report) may go to standard output (-), to\n"
       "a character device or into a FIFO; an artifact needs a regular file. Links are followed.\n"
@@ -114,11 +113,27 @@ struct Flags {
       "read or compiled, or an output cannot be written; 2 the command line is wrong\n"};
 };
 
+/// Says the first thing that LLVM's parser found wrong, in one line of our form.
+void reportWrongLine(StringRef said) {
+  llvm::SmallVector<StringRef> lines;
+  said.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::string text;
+  for (StringRef line : lines) {
+    line = line.split("  Try: ").first.split(": ").second.rtrim(".!");
+    if (line.empty() || (!text.empty() && !line.starts_with("Did you mean")))
+      break;
+    text += text.empty() ? "" : "; ";
+    text += llvm::toLower(line.front());
+    text += line.drop_front();
+  }
+  usage(text);
+}
+
 /// An empty value is a script's unset variable, and never what was meant.
 bool checkNoneEmpty(Flags &flags) {
   for (cl::opt<std::string> *flag :
        {&flags.output, &flags.emit, &flags.target, &flags.name, &flags.weights, &flags.memoryReport,
-        &flags.sanitize, &flags.dumpStages, &flags.stopAfter})
+        &flags.sanitize, &flags.dumpStages, &flags.stopAfter, &flags.jobs})
     if (flag->getNumOccurrences() && flag->empty())
       return usage((flag->ArgStr.size() == 1 ? "-" : "--") + flag->ArgStr +
                    ": expected a value, found an empty one");
@@ -170,8 +185,11 @@ bool parseShapes(const Flags &flags, lumen::ImportOptions &import) {
 bool parseReportDims(const Flags &flags, llvm::StringMap<int64_t> &dims) {
   for (StringRef text : flags.reportDims) {
     auto [symbol, size] = text.rsplit('=');
-    if (symbol.empty() || !parseSize(size, dims[symbol]))
+    auto [it, isNew] = dims.try_emplace(symbol);
+    if (symbol.empty() || !parseSize(size, it->second))
       return usage("--report-dims " + text + ": expected SYMBOL=N");
+    if (!isNew)
+      return usage("--report-dims " + text + ": '" + symbol + "' is given twice");
   }
   return flags.reportDims.empty() || !flags.memoryReport.empty() ||
          usage("--report-dims: expected --memory-report as well");
@@ -252,9 +270,11 @@ int main(int argc, char **argv) {
   Flags flags;
   cl::HideUnrelatedOptions(flags.category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "lumenc " LUMEN_VERSION "\n"; });
+  std::string wrong;
+  llvm::raw_string_ostream wrongLine(wrong);
   if (!cl::ParseCommandLineOptions(argc, argv, "compiles an ONNX model to a native shared object\n",
-                                   &llvm::errs()))
-    return kUsage;
+                                   &wrongLine))
+    return reportWrongLine(wrong), kUsage;
   if (flags.operators)
     return printOperators(llvm::outs()), 0;
 
@@ -265,9 +285,11 @@ int main(int argc, char **argv) {
     return kUsage;
   if (!llvm::is_contained({"0", "1", "2", "3"}, flags.optLevel))
     return usage("-O" + flags.optLevel + ": expected -O0, -O1, -O2 or -O3"), kUsage;
+  if (flags.jobs.getNumOccurrences() && StringRef(flags.jobs).getAsInteger(10, options.jobs))
+    return usage("-j" + flags.jobs + ": expected a number of threads"), kUsage;
   if (flags.weights != "embed" && flags.weights != "file")
     return usage("--weights=" + flags.weights + ": expected embed or file"), kUsage;
-  if (!parseShapes(flags, options.import) || !parseReportDims(flags, options.reportDims))
+  if (!parseShapes(flags, options.import) || !parseReportDims(flags, options.import.reportDims))
     return kUsage;
 
   options.input = flags.input;
@@ -277,7 +299,6 @@ int main(int argc, char **argv) {
   options.target = flags.target;
   options.optLevel = flags.optLevel[0] - '0';
   options.sanitize = flags.sanitize;
-  options.jobs = flags.jobs;
   options.weightsInFile = flags.weights == "file";
   options.checkOnly = flags.check;
   options.stopAfter = flags.stopAfter;

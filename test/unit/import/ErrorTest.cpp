@@ -208,6 +208,20 @@ TEST(Error, Bindings) {
          o.bounds["N"] = 3;
          o.dims["N"] = 4;
        }},
+      {"--report-dims M=3: no input has a dimension of that name; the names are 'N'",
+       [](ImportOptions &o) {
+         o.reportDims = {{"M", 3}, {"N", 3}};
+       }},
+      {"--report-dims N=4: but 'N' is at most 3",
+       [](ImportOptions &o) {
+         o.bounds["N"] = 3;
+         o.reportDims["N"] = 4;
+       }},
+      {"--report-dims N=4: but 'N' is 3",
+       [](ImportOptions &o) {
+         o.dims["N"] = 3;
+         o.reportDims["N"] = 4;
+       }},
       {"--shape q=1x2: no input has that name; the inputs are 'x'",
        [](ImportOptions &o) {
          o.shapes["q"] = {1, 2};

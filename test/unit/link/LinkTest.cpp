@@ -229,7 +229,9 @@ TEST(Link, IsThreadSafe) {
 TEST(SanitizeName, MakesCIdentifiers) {
   EXPECT_EQ(cantFail(sanitizeName("resnet50-v2-7")), "resnet50_v2_7");
   EXPECT_EQ(cantFail(sanitizeName("3d net")), "model_3d_net");
-  EXPECT_EQ(cantFail(sanitizeName("lumen")), "lumen_model");
+  EXPECT_EQ(cantFail(sanitizeName("lumen")), "model_lumen");
+  EXPECT_EQ(cantFail(sanitizeName("Lumen-library")), "model_Lumen_library");
+  EXPECT_EQ(cantFail(sanitizeName("lumens")), "lumens");
   EXPECT_EQ(message(sanitizeName("--").takeError()),
             "model name '--' has no letter or digit, expected one such as 'my_model'");
 }

@@ -20,6 +20,7 @@ ELSEWHERE = [
     ("Optional.*|Sequence.*|ConcatFromSequence|SplitToSequence", "values of no tensor: values.py"),
     ("RegexFullMatch|String.*|TfIdfVectorizer", "strings: values.py"),
     ("Bernoulli|Multinomial|Random.*", "numbers that are no others': random_numbers.py"),
+    ("com.microsoft::MatMulNBits", "weights packed by block: quantization_rows.py"),
     ("ai.onnx.ml::.*", "lists that fit together: ml_rows.py, which draws forests, too"),
 ]
 

@@ -247,6 +247,11 @@ template <NormKind kind> static LogicalResult skipNorm(Node &node) {
                 node.real("epsilon", 1e-12f), kScale, kNormBias);
   if (failed(norm))
     return failure();
+  // The root mean square needs none, but it may be asked for.
+  if (!norm->mean && node.hasOutput(1)) {
+    Value total = emit.reduce(ReduceKind::Sum, *biased, {int64_t(shape.size()) - 1}, true);
+    norm->mean = emit.binary(BK::Div, total, shape.back());
+  }
   return node.yield({norm->result, norm->mean, norm->inverse, *biased});
 }
 

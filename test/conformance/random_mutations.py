@@ -11,7 +11,6 @@ ONNX Runtime's answer where that accepts the case. It never crashes, hangs, or a
 what ONNX Runtime refuses, but for what random_refusals.py lists.
 """
 
-import argparse
 import re
 import sys
 import tempfile
@@ -20,7 +19,6 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from os import cpu_count
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +26,8 @@ import onnx
 from onnx import helper
 
 from harness import Broken, Configurations, call, judge, run_model
-from random_draw import DTYPES, Unsuitable, name_of, schemas
-from random_operators import Case, differences_of, merged, supported
-from random_recipes import RECIPES
+from random_draw import DTYPES, Unsuitable, name_of
+from random_operators import Case, arguments, chosen, differences_of, merged, options
 from random_refusals import LENIENT, NOT_THE_RUNTIME, UNDEFINED
 
 INTEGERS = [-1000, -2, -1, 0, 1, 2, 7, 1000, 2**31, 2**40, -2**63]
@@ -242,23 +239,10 @@ def judge_case(case, run, oracle, output):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=4, help="cases of each version")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--minutes", type=float, help="begin no more after this time")
-    parser.add_argument("--filter", default="", help="only NAME-VERSION that match this")
-    parser.add_argument("--case", help="only this one, as a failure names it: SEED/KEY/NUMBER")
-    parser.add_argument("--output", type=Path, default=Path("random-mutations"))
-    parser.add_argument("--jobs", type=int, default=cpu_count())
-    args = parser.parse_args()
-    if args.case:
-        seed, key, number = args.case.split("/")
-        args.seed, args.first, args.count = int(seed), int(number), 1
-        args.filter = f"^{re.escape(key)}$"
+    args = arguments(options(4, "random-mutations", __doc__))
     configurations = Configurations("v3", "1")
     configurations.report()
-    listed, oracle, counts, failures, names = supported(), Oracle(), Counter(), {}, []
+    oracle, counts, failures, names = Oracle(), Counter(), {}, []
     begin = time.monotonic()
 
     def work(number, schema, first, last):
@@ -277,11 +261,7 @@ def main():
             (args.output / f"{case.label}.txt").write_text(failures[case.name] + "\n")
 
     with ThreadPoolExecutor(args.jobs) as pool:
-        jobs = [pool.submit(work, number, schema, first, last)
-                for number in range(args.first, args.first + args.count)
-                for schema, first, last in schemas()
-                if name_of(schema) in listed and name_of(schema) in RECIPES
-                and re.search(args.filter, f"{schema.name}-{schema.since_version}")]
+        jobs = [pool.submit(work, *case) for case in chosen(args)]
         for job in jobs:
             job.result()
     status = judge("random-mutations", failures, names)

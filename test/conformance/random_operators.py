@@ -305,46 +305,62 @@ def without_recipe():
                   if not any(re.fullmatch(names, name) for names, _ in ELSEWHERE))
 
 
-def draw_cases(args, runner):
-    """Cases with an answer, in rounds, so that a limit of time cuts all operators alike."""
-    listed = supported()
-    chosen = [(schema, first, last) for schema, first, last in schemas()
-              if name_of(schema) in listed and name_of(schema) in RECIPES
-              and re.search(args.filter, f"{name_of(schema)}-{schema.since_version}")]
-    for number in range(args.first, args.first + args.count):
-        for schema, first, last in chosen:
-            try:
-                case = Case(schema, first, last, args.seed, number)
-            except Unsuitable:
-                continue
-            try:
-                case.expected = case.answer()
-            except NoReference as error:
-                runner.counts[case.family, "no reference"] += 1
-                if args.verbose:
-                    print(f"no reference: {case.name}: {error}")
-                continue
-            yield case
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options(count, output, text):
+    """The command line that random tests share; `arguments` reads it."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=8, help="cases of each version")
+    parser.add_argument("--count", type=int, default=count, help="cases of each version")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--minutes", type=float, help="draw no more after this time")
+    parser.add_argument("--minutes", type=float, help="begin no more after this time")
     parser.add_argument("--filter", default="", help="only NAME-VERSION that match this")
     parser.add_argument("--case", help="only this one, as a failure names it: SEED/KEY/NUMBER")
-    parser.add_argument("--levels", default="v3,v4")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--output", type=Path, default=Path("random-operators"))
+    parser.add_argument("--output", type=Path, default=Path(output))
     parser.add_argument("--jobs", type=int, default=cpu_count())
-    parser.add_argument("--verbose", action="store_true", help="name cases without a reference")
+    return parser
+
+
+def arguments(parser):
     args = parser.parse_args()
     if args.case:
         seed, key, number = args.case.split("/")
         args.seed, args.first, args.count = int(seed), int(number), 1
         args.filter = f"^{re.escape(key)}$"
+    return args
+
+
+def chosen(args):
+    """(number, schema, first, last) of the cases to draw, in rounds over the versions."""
+    listed = supported()
+    versions = [row for row in schemas() if name_of(row[0]) in listed and name_of(row[0]) in RECIPES
+                and re.search(args.filter, f"{name_of(row[0])}-{row[0].since_version}")]
+    for number in range(args.first, args.first + args.count):
+        for schema, first, last in versions:
+            yield number, schema, first, last
+
+
+def draw_cases(args, runner):
+    """Cases with an answer, in rounds, so that a limit of time cuts all operators alike."""
+    for number, schema, first, last in chosen(args):
+        try:
+            case = Case(schema, first, last, args.seed, number)
+        except Unsuitable:
+            continue
+        try:
+            case.expected = case.answer()
+        except NoReference as error:
+            runner.counts[case.family, "no reference"] += 1
+            if args.verbose:
+                print(f"no reference: {case.name}: {error}")
+            continue
+        yield case
+
+
+def main():
+    parser = options(8, "random-operators", __doc__)
+    parser.add_argument("--levels", default="v3,v4")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--verbose", action="store_true", help="name cases without a reference")
+    args = arguments(parser)
     configurations = Configurations(args.levels, args.threads)
     configurations.report()
     runner = Runner(configurations.runs, args.output)

@@ -33,11 +33,16 @@ def broadcast_shapes(g, count):
     return shapes
 
 
-def element_type(g, name, suits=lambda dtype: True):
-    """Sets an attribute to the code of an element type that the output may have."""
+def output_type(g, suits=lambda dtype: True):
+    """An element type that the output may have."""
     variable = g.schema.outputs[0].type_str
     allowed = next(c.allowed_type_strs for c in g.schema.type_constraints
                    if c.type_param_str == variable)
-    dtype = g.pick([DTYPES[t] for t in sorted(allowed) if t in DTYPES and suits(DTYPES[t])])
+    return g.pick([DTYPES[t] for t in sorted(allowed) if t in DTYPES and suits(DTYPES[t])])
+
+
+def element_type(g, name, suits=lambda dtype: True):
+    """Sets an attribute to the code of an element type that the output may have."""
+    dtype = output_type(g, suits)
     g.attribute(name, [int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))],
                 g.schema.attributes[name].required)

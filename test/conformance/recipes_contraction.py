@@ -88,6 +88,16 @@ def image(g, low=1):
     return batch, spatial, [g.integer(low, 3) for _ in range(rank)]
 
 
+def convolution_operands(g, images, weights):
+    """Images, weights and perhaps a bias, by the shapes of the first two."""
+    g.operand(images, -1, 1)
+    g.operand(weights, -1, 1, constant=0.8)
+    g.fix()
+    if g.maybe(0.5):
+        g.operand(weights[:1], -1, 1, constant=0.8)
+        g.fix()
+
+
 @recipe("window", "Conv")
 def convolution(g):
     batch, spatial, kernel = image(g)
@@ -98,12 +108,7 @@ def convolution(g):
         g.attributes["group"] = groups
     if g.maybe(0.7):
         g.attributes["kernel_shape"] = kernel
-    g.operand([batch, channels, *spatial], -1, 1)
-    g.operand([features, channels // groups, *kernel], -1, 1, constant=0.8)
-    g.fix()
-    if g.maybe(0.5):
-        g.operand([features], -1, 1, constant=0.8)
-        g.fix()
+    convolution_operands(g, [batch, channels, *spatial], [features, channels // groups, *kernel])
 
 
 @recipe("window", "ConvTranspose")

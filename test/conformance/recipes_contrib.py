@@ -4,7 +4,7 @@ import numpy as np
 
 from random_draw import Unsuitable
 from recipe_table import recipe
-from recipes_contraction import image, window
+from recipes_contraction import convolution_operands, image, window
 from recipes_movement import tuples
 from recipes_normalization import EPSILONS
 
@@ -135,12 +135,7 @@ def fused_convolution(g):
     channels, features = groups * g.integer(1, 5), groups * g.integer(1, 9)
     window(g, spatial, kernel)
     g.attributes["group"] = groups
-    g.operand([batch, channels, *spatial], -1, 1)
-    g.operand([features, channels // groups, *kernel], -1, 1, constant=0.8)
-    g.fix()
-    if g.maybe(0.5):
-        g.operand([features], -1, 1, constant=0.8)
-        g.fix()
+    convolution_operands(g, [batch, channels, *spatial], [features, channels // groups, *kernel])
     name = g.pick(list(PARAMETERS))
     if name:
         g.attributes["activation"] = name

@@ -3,8 +3,8 @@
 import numpy as np
 from onnx import helper
 
-from random_draw import DTYPES, is_float
-from recipe_table import broadcast_shapes, recipe
+from random_draw import is_float
+from recipe_table import broadcast_shapes, output_type, recipe
 
 # Where a function is defined and no steeper than a comparison bears.
 DOMAINS = {"Acos": (-0.99, 0.99), "Asin": (-0.99, 0.99), "Atanh": (-0.95, 0.95),
@@ -113,10 +113,7 @@ def clip(g):
 
 @recipe("elementwise", "Cast CastLike")
 def conversion(g):
-    outputs = g.schema.outputs[0].type_str
-    allowed = next(c.allowed_type_strs for c in g.schema.type_constraints
-                   if c.type_param_str == outputs)
-    target = g.pick([DTYPES[name] for name in sorted(allowed) if name in DTYPES])
+    target = output_type(g)
     source = g.dtype(0)
     # What does not fit is not defined. Of floats, each has the special values.
     g.has_specials = g.maybe(0.3) and is_float(source) and is_float(target)

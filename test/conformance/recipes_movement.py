@@ -4,7 +4,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from random_draw import DTYPES, NARROW, Unsuitable, is_float
-from recipe_table import element_type, recipe
+from recipe_table import element_type, output_type, recipe
 
 
 @recipe("movement", "Concat")
@@ -117,21 +117,24 @@ def indices(g, shape, size):
     return np.asarray(g.rng.integers(low, max(size, 1), shape))
 
 
-@recipe("indexing", "Gather")
-def gather(g):
+def along_axis(g):
+    """An operand and an axis of it: its shape, and the axis."""
     shape = g.shape(1, 4, 500)
     axis = g.axis(len(shape))
     g.operand(shape)
     g.attributes["axis"] = axis
+    return shape, axis
+
+
+@recipe("indexing", "Gather")
+def gather(g):
+    shape, axis = along_axis(g)
     g.give(indices(g, g.shape(0, 3, 30), shape[axis]).astype(g.dtype(1)), 0.4)
 
 
 @recipe("indexing", "GatherElements")
 def gather_elements(g):
-    shape = g.shape(1, 4, 500)
-    axis = g.axis(len(shape))
-    g.operand(shape)
-    g.attributes["axis"] = axis
+    shape, axis = along_axis(g)
     picked = [g.integer(min(1, size), size) for size in shape]
     picked[axis] = g.size()
     g.give(indices(g, picked, shape[axis]).astype(g.dtype(1)), 0.3)
@@ -165,10 +168,7 @@ def reductions(g):
 
 @recipe("indexing", "Scatter ScatterElements")
 def scatter_elements(g):
-    shape = g.shape(1, 4, 500)
-    axis = g.axis(len(shape))
-    g.operand(shape)
-    g.attributes["axis"] = axis
+    shape, axis = along_axis(g)
     updates = [g.integer(min(1, size), size) for size in shape]
     if reductions(g) == "none":
         # Which of two writes to one place stays is not defined.
@@ -250,10 +250,7 @@ def numbers(g):
 
 @recipe("shaping", "ConstantOfShape")
 def constant_of_shape(g):
-    variable = g.schema.outputs[0].type_str
-    allowed = next(c.allowed_type_strs for c in g.schema.type_constraints
-                   if c.type_param_str == variable)
-    dtype = g.pick([DTYPES[t] for t in sorted(allowed) if t in DTYPES])
+    dtype = output_type(g)
     if g.maybe(0.8):
         g.attributes["value"] = numpy_helper.from_array(g.values([1], dtype), "")
     g.give(np.asarray(g.shape(0, 4), np.int64), 0.5)

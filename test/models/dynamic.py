@@ -8,7 +8,8 @@ in one context of lumen-run, with other shapes or a state that each carries from
 its own step before, and every output of every step is compared. --samples adds
 as many runs of random sizes. --static compiles the model anew for the shapes of
 each step instead. --asan lets the kernels check every access to memory, with the library
-of AddressSanitizer's runtime preloaded; '' where lumen-run has it. What follows `--` goes to lumenc.
+of AddressSanitizer's runtime preloaded; '' where lumen-run has it. What follows `--` goes
+to lumenc.
 
 lumenc and lumen-run are those in PATH, else those of build/bin.
 """
@@ -184,31 +185,37 @@ def compare(name, model, args, folder):
     return row
 
 
+def arguments(parser):
+    """The command line with what `compare` reads, but for the number of samples."""
+    parser.add_argument("--level", default="v3")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, metavar="N", help="the first N steps only")
+    parser.add_argument("--static", action="store_true")
+    parser.add_argument("--asan", metavar="RUNTIME")
+    args = parse(parser)
+    args.level = LEVELS.get(args.level, args.level)
+    missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
+    if missing:
+        sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")
+    os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
+    return args
+
+
 def main():
     dynamic = [name for name, model in MODELS.items() if model.steps]
     parser = argparse.ArgumentParser(description="Runs models of dynamic shapes against ONNX"
                                                  " Runtime.", epilog="What follows -- goes to"
                                                                      " lumenc.")
     parser.add_argument("models", nargs="+", metavar="NAME", help=", ".join(dynamic))
-    parser.add_argument("--level", default="v3")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, metavar="N", help="the first N steps only")
     parser.add_argument("--samples", type=int, default=0, metavar="N")
-    parser.add_argument("--static", action="store_true")
-    parser.add_argument("--asan", metavar="RUNTIME")
-    args = parse(parser)
-    args.level = LEVELS.get(args.level, args.level)
+    args = arguments(parser)
     unknown = [name for name in args.models if name not in dynamic]
     if unknown:
         sys.exit(f"{unknown[0]} is none of: {', '.join(dynamic)}")
     fixed = [name for name in args.models if args.samples and not MODELS[name].sample]
     if fixed:
         sys.exit(f"{fixed[0]} has no random sizes")
-    missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
-    if missing:
-        sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")
 
-    os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
     rows = []
     for name in args.models:
         with tempfile.TemporaryDirectory(prefix="lumen-dynamic-") as folder:

@@ -1,6 +1,7 @@
 """Runs models that exporters write from their frameworks against ONNX Runtime.
 
-exported.py torch|keras|sklearn [NAMES...] [--level LEVEL] [--threads N] [-- FLAGS]
+exported.py torch|keras|sklearn [NAMES...] [--level LEVEL] [--threads N] [--steps N]
+            [--static] [--asan RUNTIME] [-- FLAGS]
 
 The frameworks live in an environment of their own, build/venv-torch, build/venv-keras
 or build/venv-sklearn (tools/dev/bootstrap makes it), where exporters/KIND_models.py
@@ -10,8 +11,6 @@ line tells how many agree.
 """
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import dynamic
-from compare import LEVEL_FLAGS, LEVELS, ROOT, cpu_flags, parse
+from compare import ROOT, run
 from models import Model
 
 EXPORTERS = Path(__file__).parent / "exporters"
@@ -35,35 +34,18 @@ def feeds_of(path):
     return [feeds[step] for step in sorted(feeds)]
 
 
-def export(kind, names, folder):
-    """Writes the models; a line of the exporter's for each ends with its name."""
-    command = [ROOT / f"build/venv-{kind}/bin/python", "-W", "ignore",
-               EXPORTERS / f"{kind}_models.py", folder, *names]
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
-        words = process.communicate()[1]
-    if process.returncode:
-        sys.exit(f"{EXPORTERS / kind}_models.py failed\n{words[-4000:]}")
-
-
 def main():
     parser = argparse.ArgumentParser(description="Runs exported models against ONNX Runtime.",
                                      epilog="What follows -- goes to lumenc.")
     parser.add_argument("kind", choices=["torch", "keras", "sklearn"])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--level", default="v3")
-    parser.add_argument("--threads", type=int, default=2)
-    args = parse(parser)
-    args.level = LEVELS.get(args.level, args.level)
-    args.steps, args.samples, args.static, args.asan = None, 0, False, None
-    missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
-    if missing:
-        sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")
+    parser.set_defaults(samples=0)
+    args = dynamic.arguments(parser)
 
-    os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
     with tempfile.TemporaryDirectory(prefix="lumen-exported-") as name:
         folder = Path(name)
-        export(args.kind, args.names, folder)
+        run([ROOT / f"build/venv-{args.kind}/bin/python", "-W", "ignore",
+             EXPORTERS / f"{args.kind}_models.py", folder, *args.names])
         paths = sorted(folder.glob("*.onnx"))
         agreed = 0
         for path in paths:
@@ -83,7 +65,7 @@ def main():
             print(f"{path.stem:<24} {path.stat().st_size / 1e6:7.1f} MB"
                   f" {time.monotonic() - start:6.1f} s  {figures}  {row['result']}", flush=True)
     print(f"{agreed} of {len(paths)} models of {args.kind} agree")
-    sys.exit(agreed != len(paths))
+    sys.exit(not paths or agreed != len(paths))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ tensorflow and tf2onnx.
 """
 
 import os
-import sys
-from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -15,6 +13,8 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tf2onnx  # noqa: E402
 from tensorflow import keras  # noqa: E402
+
+from writing import main, save_feeds  # noqa: E402
 
 OPSET = 15
 layers = keras.layers
@@ -107,17 +107,8 @@ def export(name, folder):
     shape, dtype = model.inputs[0].shape, model.inputs[0].dtype
     tf2onnx.convert.from_keras(model, opset=OPSET, output_path=str(folder / f"{name}.onnx"),
                                input_signature=[tf.TensorSpec(shape, dtype, name="input")])
-    np.savez(folder / f"{name}.npz",
-             **{f"{step}/input": feed(rng, batch) for step, batch in enumerate((1, 3))})
-
-
-def main():
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or MODELS:
-        export(name, folder)
-        print(folder / f"{name}.onnx", flush=True)
+    save_feeds(folder, name, [{"input": feed(rng, batch)} for batch in (1, 3)])
 
 
 if __name__ == "__main__":
-    main()
+    main(MODELS, export)

@@ -5,9 +5,6 @@ several runs as DIR/NAME.npz: "0/X" is an input of the first one. Scores of clas
 are tensors (zipmap is off). Needs scikit-learn and skl2onnx.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
@@ -16,6 +13,8 @@ from sklearn import (cluster, compose, decomposition, ensemble, impute, linear_m
 from sklearn.base import is_classifier
 from sklearn.datasets import make_classification, make_regression
 from sklearn.pipeline import make_pipeline
+
+from writing import main, save_feeds
 
 OPSETS = {"": 18, "ai.onnx.ml": 3}
 BATCHES = (100, 1, 7)
@@ -118,24 +117,18 @@ def write(name, folder):
     options = {id(model): {"zipmap": False}} if is_classifier(model) else None
     exported = to_onnx(model, initial_types=types, target_opset=OPSETS, options=options)
     (folder / f"{name}.onnx").write_bytes(exported.SerializeToString())
-    feeds, begin = {}, 0
-    for step, batch in enumerate(BATCHES):
-        column = 0
+    feeds, begin = [], 0
+    for batch in BATCHES:
+        feed, column = {}, 0
         for key, kind in types:
             width = kind.shape[1]
             rows = data[begin:begin + batch, column:column + width]
-            feeds[f"{step}/{key}"] = rows.astype(str if kind.__class__ is StringTensorType
-                                                 else np.float32)
+            feed[key] = rows.astype(str if kind.__class__ is StringTensorType else np.float32)
             column += width
+        feeds.append(feed)
         begin += batch
-    np.savez(folder / f"{name}.npz", **feeds)
-
-
-def main():
-    folder = Path(sys.argv[1])
-    for name in sys.argv[2:] or MODELS:
-        write(name, folder)
+    save_feeds(folder, name, feeds)
 
 
 if __name__ == "__main__":
-    main()
+    main(MODELS, write)

@@ -5,14 +5,13 @@ several runs as DIR/NAME.npz: "0/input_ids" is an input of the first one. Needs
 torch, torchvision, timm and transformers.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import timm
 import torch
 import torchvision
 import transformers
+
+from writing import main, save_feeds
 
 OPSET = 16
 VOCABULARY = 200
@@ -176,17 +175,8 @@ def export(name, folder):
         torch.onnx.export(randomize(module), tuple(inputs.values()), str(folder / f"{name}.onnx"),
                           input_names=list(inputs), output_names=outputs, dynamic_axes=axes,
                           opset_version=OPSET)
-    np.savez(folder / f"{name}.npz", **{f"{step}/{key}": value for step, feed in enumerate(feeds)
-                                        for key, value in feed.items()})
-
-
-def main():
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or MODELS:
-        export(name, folder)
-        print(folder / f"{name}.onnx", flush=True)
+    save_feeds(folder, name, feeds)
 
 
 if __name__ == "__main__":
-    main()
+    main(MODELS, export)

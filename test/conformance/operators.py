@@ -45,7 +45,8 @@ from operator_rows import REDUCTIONS, ROWS
 
 BATCH = 40
 
-DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64,
+          "i8": np.int8, "i16": np.int16, "i32": np.int32,
           "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
           "bool": np.bool_, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4, "i2": ml_dtypes.int2,
           "u2": ml_dtypes.uint2, "f4": ml_dtypes.float4_e2m1fn, "f8e8m0": ml_dtypes.float8_e8m0fnu,
@@ -134,6 +135,12 @@ class Case:
         self.node = helper.make_node(name, names, outputs, name=f"case{index}", domain=domain,
                                      **self.attributes)
         self.expected = self.answer([name for name in outputs if name], is_empty)
+
+    def rank_of(self, position):
+        """The rank of an operand, or None where there is none."""
+        arrays = {**self.inputs, **self.constants}
+        names = self.node.input[position:position + 1]
+        return arrays[names[0]].ndim if names and names[0] in arrays else None
 
     def answer(self, outputs, is_empty):
         model = make_model([self.node], self.inputs, self.constants, outputs, self.opset)
@@ -228,7 +235,7 @@ def empty_cases(rows, every):
 FIXED = {"Conv": (1, 2), "ConvTranspose": (1, 2), "GatherND": (1,), "ScatterND": (1,),
          "NonMaxSuppression": (0, 2, 3, 4),
          "com.microsoft::FusedConv": (1, 2), "com.microsoft::NhwcConv": (1, 2),
-         "com.microsoft::Attention": (0, 3), "com.microsoft::GatherND": (1,),
+         "com.microsoft::Attention": (3,), "com.microsoft::GatherND": (1,),
          "com.microsoft::Range": (0, 1, 2),
          "AffineGrid": (1,), "CausalConvWithState": (1,), "CenterCropPad": (1,), "Col2Im": (1, 2),
          "DeformConv": (1,), "MaxUnpool": (2,),
@@ -254,6 +261,9 @@ def dynamic_inputs(case):
     # The attribute gives a convolution its taps, and the run the channels.
     if case.op == "Conv" and "kernel_shape" in case.attributes:
         fixed = ()
+    # Whether a mask of one dimension tells where sequences start depends on their number.
+    if case.op == "com.microsoft::Attention" and case.rank_of(3) == 1:
+        fixed = (0, 3)
     return {name: [axes[i] % case.inputs[name].ndim] if i in axes else []
             for i, name in enumerate(case.node.input) if name in case.inputs and i not in fixed}
 

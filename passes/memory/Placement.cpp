@@ -218,15 +218,19 @@ bool Placement::diesAt(OpOperand &operand) const {
   return true;
 }
 
+bool Placement::isMadeIn(Block *block, Value storage) const {
+  Operation *maker = makerOf(storage);
+  if (!maker || maker->getBlock() != block ||
+      !isa<LaunchOp, lumen::CallOp, ConcatOp, IfOp, LoopOp>(maker))
+    return false;
+  // Parts that a loop appends have a storage that grows.
+  return !isa<LoopOp>(maker) || isCarried(storage) || isScanInPlace(storage, bounds);
+}
+
 Value Placement::claim(OpOperand &operand, Block *madeIn, bool ofLoops) {
   const MemoryPlace &place = places.find(operand.get())->second;
-  Operation *maker = makerOf(place.storage);
-  bool isFresh = maker && maker->getBlock() == madeIn &&
-                 isa<LaunchOp, lumen::CallOp, ConcatOp, IfOp, LoopOp>(maker) &&
-                 (ofLoops || !isa<LoopOp>(maker));
-  // Parts that a loop appends have a storage that grows.
-  if (isFresh && isa<LoopOp>(maker) && !isCarried(place.storage))
-    isFresh = isScanInPlace(place.storage, bounds);
+  bool isFresh =
+      isMadeIn(madeIn, place.storage) && (ofLoops || !isa<LoopOp>(makerOf(place.storage)));
   if (isFresh && place.fills && diesAt(operand) && claimed.insert(place.storage).second)
     return place.storage;
   Value copy = needsCopy(operand);
@@ -310,12 +314,7 @@ void Placement::placeLoop(LoopOp op) {
 void Placement::placeReturned(func::ReturnOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     MemoryPlace place = places.find(operand.get())->second;
-    Operation *maker = makerOf(place.storage);
-    bool isFresh = maker && maker->getBlock() == op->getBlock() &&
-                   isa<LaunchOp, lumen::CallOp, ConcatOp, IfOp, LoopOp>(maker) &&
-                   !isCarried(place.storage);
-    if (isFresh && isa<LoopOp>(maker))
-      isFresh = isScanInPlace(place.storage, bounds);
+    bool isFresh = isMadeIn(op->getBlock(), place.storage) && !isCarried(place.storage);
     auto fillsToBound = [&] {
       std::optional<SymExpr> bound = bounds.upper(product(sizesOf(operand.get())));
       return place.offset == SymExpr(0) && bound && *bound == product(sizesOf(place.storage)) &&

@@ -78,6 +78,8 @@ private:
   /// The value's storage, if it may be handed on by the terminator or loop behind
   /// `operand`: nothing else lies in it or takes it. Else that of a copy.
   mlir::Value claim(mlir::OpOperand &operand, mlir::Block *madeIn, bool ofLoops);
+  /// Whether an operation of `block` makes the storage, and makes it in one piece.
+  bool isMadeIn(mlir::Block *block, mlir::Value storage) const;
   bool diesAt(mlir::OpOperand &operand) const;
   /// Whether a kernel's result, made in `block`, may lie at another place than in a
   /// storage of its own.

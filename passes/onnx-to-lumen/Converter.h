@@ -14,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace lumen {
@@ -302,8 +303,31 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> readWeightShape(Node &node, mlir::Va
 mlir::FailureOr<mlir::Value> emitConvolution(Node &node, mlir::Value input, mlir::Value weight,
                                              mlir::Value padding = {});
 
+/// A constant of row-major elements, each in memory what it is in a tensor.
+template <typename T>
+mlir::Value makeNumbers(Emitter &emit, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                        llvm::ArrayRef<T> values) {
+  return makeConstant(emit.builder, emit.loc, mlir::RankedTensorType::get(shape, elementType),
+                      [&](llvm::MutableArrayRef<char> bytes) {
+                        assert(bytes.size() == values.size() * sizeof(T) && "one element each");
+                        std::memcpy(bytes.data(), values.data(), bytes.size());
+                      });
+}
+
+/// The same of f32 or f64 elements, which are rounded.
+mlir::Value makeReals(Emitter &emit, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                      llvm::ArrayRef<double> values);
+
 /// A sparse constant as a tensor of all its elements.
 mlir::Value makeDense(Emitter &emit, onnx::SparseTensorAttr value);
+
+/// A list attribute that may be absent: then it is empty.
+llvm::SmallVector<double> readReals(Node &node, llvm::StringRef name);
+llvm::SmallVector<int64_t> readIntegers(Node &node, llvm::StringRef name);
+
+/// The position of `text` among `names`; an error that lists them if it is none.
+mlir::FailureOr<int64_t> readChoice(Node &node, llvm::StringRef attribute, llvm::StringRef text,
+                                    llvm::ArrayRef<llvm::StringRef> names);
 
 /// The element type that an attribute names by its code in TensorProto.
 mlir::FailureOr<mlir::Type> readElementType(Node &node, llvm::StringRef name, int64_t absent);

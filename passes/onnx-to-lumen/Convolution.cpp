@@ -256,7 +256,7 @@ static LogicalResult fusedConv(Node &node) {
                           << ", expected that of the result";
     result = node.emit.binary(BinaryKind::Add, *result, node.emit.cast(moved, shape));
   }
-  SmallVector<double> parameters = node.reals("activation_params").value_or(SmallVector<double>());
+  SmallVector<double> parameters = readReals(node, "activation_params");
   return yieldChannelsFirst(node, activate(node, parameters, *result));
 }
 

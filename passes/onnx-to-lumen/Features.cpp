@@ -10,7 +10,7 @@ using BK = BinaryKind;
 using CK = CompareKind;
 
 /// One number for all features, or one for each, in the shape of the input: features are
-/// its dimension 1, or its only one. `values` makes a constant of the type.
+/// its dimension 1, or its only one. `values` has `count` elements.
 static FailureOr<Value> perFeature(Node &node, int64_t count, StringRef what, Value values) {
   Emitter &emit = node.emit;
   Sizes shape = node.inputShape(0);

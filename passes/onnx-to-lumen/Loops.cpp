@@ -389,12 +389,10 @@ static LogicalResult convertLoop(Node &node) {
 
   LoopBuilder loop(node, inits, /*yieldsCondition=*/true);
   auto convertTrip = [&](ValueRange carried) {
-    OpBuilder &builder = node.emit.builder;
-    Value trip = node.emit.create<SizesOp>(RankedTensorType::get({}, builder.getI64Type()),
-                                           toAttr(builder.getContext(), {loop.trip()}));
+    Value trip = node.emit.size(loop.trip());
     // A trip is made only where the condition holds.
     Value holds = node.emit.constant(
-        DenseElementsAttr::get(RankedTensorType::get({}, builder.getI1Type()), true));
+        DenseElementsAttr::get(RankedTensorType::get({}, node.emit.builder.getI1Type()), true));
     SmallVector<Value> arguments = {asDeclared(node, trip, body->getArgument(0)),
                                     asDeclared(node, holds, body->getArgument(1))};
     llvm::append_range(arguments, carried);
@@ -546,15 +544,13 @@ static LogicalResult convertSequenceMap(Node &node) {
       node.emit.check(CheckKind::Equal, node.bind(sequenceLength(node.emit, other)), trips,
                       "the number of items of a sequence");
 
-  MLIRContext *context = node.getContext();
-  Type empty = SeqType::get(context, NoneType::get(context));
+  Type empty = SeqType::get(node.getContext(), NoneType::get(node.getContext()));
   SmallVector<Value> inits;
   for (unsigned i = 0; i < node.getNumOutputs(); ++i)
     inits.push_back(node.emit.call("sequence_construct", {}, empty));
   auto convertTrip = [&](const SymExpr &number,
                          ValueRange carried) -> FailureOr<SmallVector<Value>> {
-    Value trip = node.emit.create<SizesOp>(
-        RankedTensorType::get({}, node.emit.builder.getI64Type()), toAttr(context, {number}));
+    Value trip = node.emit.size(number);
     SmallVector<Value> arguments;
     for (Value input : node.getInputs()) {
       FailureOr<Value> item = input;

@@ -14,13 +14,6 @@ using CK = CompareKind;
 // What goes in
 //===----------------------------------------------------------------------===//
 
-Value lumen::makeReals(Emitter &emit, ArrayRef<int64_t> shape, Type elementType,
-                       ArrayRef<double> values) {
-  if (elementType.isF64())
-    return makeNumbers(emit, shape, elementType, values);
-  return makeNumbers(emit, shape, elementType, ArrayRef<float>(llvm::to_vector_of<float>(values)));
-}
-
 FailureOr<Value> lumen::readRows(Node &node) {
   Emitter &emit = node.emit;
   Value x = node.input(0);
@@ -46,23 +39,6 @@ LogicalResult lumen::expectFeatures(Node &node, Value rows, int64_t expected, St
   if (node.ensureEqual(features, expected, "the number of features"))
     return success();
   return node.error() << "input has " << features.str() << " features, " << what << " " << expected;
-}
-
-SmallVector<double> lumen::readReals(Node &node, StringRef name) {
-  return node.reals(name).value_or(SmallVector<double>());
-}
-
-SmallVector<int64_t> lumen::readIntegers(Node &node, StringRef name) {
-  return node.integers(name).value_or(SmallVector<int64_t>());
-}
-
-FailureOr<int64_t> lumen::readChoice(Node &node, StringRef attribute, StringRef text,
-                                     ArrayRef<StringRef> names) {
-  const StringRef *found = llvm::find(names, text);
-  if (found != names.end())
-    return found - names.begin();
-  return node.error() << "attribute '" << attribute << "' is '" << text << "', expected "
-                      << llvm::join(names.drop_back(), ", ") << " or " << names.back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,8 +124,7 @@ Value lumen::isAbove(Emitter &emit, Value score, double threshold) {
 
 FailureOr<ClassLabels> ClassLabels::read(Node &node, StringRef integers) {
   ClassLabels labels;
-  auto strings = node.strings("classlabels_strings").value_or(SmallVector<StringRef>());
-  labels.strings = llvm::to_vector_of<std::string>(strings);
+  labels.strings = node.strings("classlabels_strings").value_or(SmallVector<StringRef>());
   labels.integers = readIntegers(node, integers);
   if (labels.strings.empty() == labels.integers.empty())
     return node.error() << "has " << labels.strings.size() << " labels that are strings and "
@@ -162,6 +137,5 @@ Value ClassLabels::of(Emitter &emit, Value numbers) const {
   if (strings.empty())
     return emit.gather(makeNumbers(emit, count, emit.builder.getI64Type(), ArrayRef(integers)),
                        numbers, 0);
-  SmallVector<StringRef> texts(strings.begin(), strings.end());
-  return takeStrings(emit, numbers, makeStrings(emit, count, texts));
+  return takeStrings(emit, numbers, makeStrings(emit, count, strings));
 }

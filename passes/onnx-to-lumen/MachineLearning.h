@@ -12,21 +12,6 @@ namespace lumen {
 
 constexpr llvm::StringLiteral kMlDomain = "ai.onnx.ml";
 
-/// A constant of row-major elements, each in memory what it is in a tensor.
-template <typename T>
-mlir::Value makeNumbers(Emitter &emit, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
-                        llvm::ArrayRef<T> values) {
-  return makeConstant(emit.builder, emit.loc, mlir::RankedTensorType::get(shape, elementType),
-                      [&](llvm::MutableArrayRef<char> bytes) {
-                        assert(bytes.size() == values.size() * sizeof(T) && "one element each");
-                        std::memcpy(bytes.data(), values.data(), bytes.size());
-                      });
-}
-
-/// The same of f32 or f64 elements, which are rounded.
-mlir::Value makeReals(Emitter &emit, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
-                      llvm::ArrayRef<double> values);
-
 /// The first input as `[rows, features]`: one dimension is one row, and what is no float
 /// becomes f32. An error if there are more than two dimensions.
 mlir::FailureOr<mlir::Value> readRows(Node &node);
@@ -36,14 +21,6 @@ mlir::FailureOr<mlir::Value> readRowsF32(Node &node);
 /// Makes sure that there are as many features as `what` says.
 mlir::LogicalResult expectFeatures(Node &node, mlir::Value rows, int64_t expected,
                                    llvm::StringRef what);
-
-/// A list attribute of floats, which may be empty.
-llvm::SmallVector<double> readReals(Node &node, llvm::StringRef name);
-llvm::SmallVector<int64_t> readIntegers(Node &node, llvm::StringRef name);
-
-/// The position of `text` among `names`; an error that lists them if it is none.
-mlir::FailureOr<int64_t> readChoice(Node &node, llvm::StringRef attribute, llvm::StringRef text,
-                                    llvm::ArrayRef<llvm::StringRef> names);
 
 /// In the order of their numbers in TreeEnsemble.
 enum class PostTransform { None, Softmax, Logistic, SoftmaxZero, Probit };
@@ -73,7 +50,7 @@ public:
   mlir::Value of(Emitter &emit, mlir::Value numbers) const;
 
 private:
-  llvm::SmallVector<std::string> strings;
+  llvm::SmallVector<llvm::StringRef> strings; ///< the context has them
   llvm::SmallVector<int64_t> integers;
 };
 

@@ -297,7 +297,6 @@ static std::optional<PadKind> padKind(StringRef mode) {
   return std::nullopt;
 }
 
-/// Pads and value are attributes before version 11, inputs since; axes since 18.
 Value lumen::fitAxis(Emitter &emit, Value operand, int64_t axis, const SymExpr &size,
                      bool isCentred) {
   SymExpr from = sizeOf(operand, axis);
@@ -349,6 +348,7 @@ static Value periodicPlaces(Emitter &emit, PadKind kind, const SymExpr &low, con
   return emit.binary(BK::Min, place, mirrored);
 }
 
+/// Pads and value are attributes before version 11, inputs since; axes since 18.
 static LogicalResult pad(Node &node) {
   StringRef mode = node.string("mode", "constant");
   std::optional<PadKind> kind = padKind(mode);

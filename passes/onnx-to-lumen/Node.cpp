@@ -91,6 +91,23 @@ std::optional<SmallVector<StringRef>> Node::strings(StringRef name) {
   return values;
 }
 
+SmallVector<double> lumen::readReals(Node &node, StringRef name) {
+  return node.reals(name).value_or(SmallVector<double>());
+}
+
+SmallVector<int64_t> lumen::readIntegers(Node &node, StringRef name) {
+  return node.integers(name).value_or(SmallVector<int64_t>());
+}
+
+FailureOr<int64_t> lumen::readChoice(Node &node, StringRef attribute, StringRef text,
+                                     ArrayRef<StringRef> names) {
+  const StringRef *found = llvm::find(names, text);
+  if (found != names.end())
+    return found - names.begin();
+  return node.error() << "attribute '" << attribute << "' is '" << text << "', expected "
+                      << llvm::join(names.drop_back(), ", ") << " or " << names.back();
+}
+
 /// Checks a list of integers, or one.
 static LogicalResult expectIntegers(Node &node, unsigned index, StringRef what) {
   // An attribute of old versions that became an input is optional in the row.

@@ -140,14 +140,9 @@ static LogicalResult yieldNormal(Node &node, Node::Shape shape, Type type) {
 using Yield = LogicalResult(Node &, Node::Shape, Type);
 
 template <Yield yield> static LogicalResult ofShape(Node &node) {
-  std::optional<SmallVector<int64_t>> shape = node.integers("shape");
+  Sizes shape = toSizes(*node.integers("shape"));
   FailureOr<Type> type = readFloatType(node, node.emit.builder.getF32Type());
-  if (failed(type))
-    return failure();
-  if (!shape)
-    return node.error() << "attribute 'shape' is missing";
-  Sizes sizes = toSizes(*shape);
-  return failed(node.checkSize(sizes)) ? failure() : yield(node, sizes, *type);
+  return failed(type) || failed(node.checkSize(shape)) ? failure() : yield(node, shape, *type);
 }
 
 template <Yield yield> static LogicalResult like(Node &node) {
@@ -213,9 +208,6 @@ static LogicalResult dropout(Node &node) {
   Sizes shape = node.inputShape(0);
   bool mayTrain = false;
   if (node.input(2)) {
-    if (!node.inputType(2).getElementType().isInteger(1))
-      return node.error() << "training_mode has element type " << node.inputType(2).getElementType()
-                          << ", expected i1";
     std::optional<ConstantData> training = ConstantData::get(node.input(2));
     mayTrain = !training || !training->isAll(0);
   }

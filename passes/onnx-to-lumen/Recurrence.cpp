@@ -104,8 +104,8 @@ static LogicalResult readActivations(Node &node, ArrayRef<StringRef> defaults, L
     for (size_t i = 0; i < count; ++i)
       names.push_back(defaults[i % defaults.size()].lower());
   }
-  SmallVector<double> alphas = node.reals("activation_alpha").value_or(SmallVector<double>());
-  SmallVector<double> betas = node.reals("activation_beta").value_or(SmallVector<double>());
+  SmallVector<double> alphas = readReals(node, "activation_alpha");
+  SmallVector<double> betas = readReals(node, "activation_beta");
   size_t nextAlpha = 0, nextBeta = 0;
   struct Row {
     StringRef name;

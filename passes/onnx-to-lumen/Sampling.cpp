@@ -124,27 +124,28 @@ struct GridAxis {
     }
     return {emit.convert(clamped, emit.builder.getI64Type()), weight};
   }
+  /// The two elements around a coordinate.
+  SmallVector<Tap> around(Value x) {
+    Emitter &emit = at.emit;
+    Value low = emit.unary(UK::Floor, x), fraction = emit.binary(BK::Sub, x, low);
+    return {tap(low, emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)),
+            tap(emit.binary(BK::Add, low, 1), fraction)};
+  }
 };
 
 } // namespace
 
 static LogicalResult gridSample(Node &node) {
   StringRef mode = node.string("mode", node.getOpset() < 20 ? "bilinear" : "linear");
-  StringRef paddingName = node.string("padding_mode", "zeros");
   bool alignsCorners = node.integer("align_corners", 0) != 0;
   bool isNearest = mode == "nearest", isCubic = mode == "bicubic" || mode == "cubic";
   if (!isNearest && !isCubic && mode != "bilinear" && mode != "linear")
     return node.error() << "attribute 'mode' is '" << mode
                         << "', expected nearest, linear or cubic";
-  std::optional<Padding> padding = llvm::StringSwitch<std::optional<Padding>>(paddingName)
-                                       .Case("zeros", Padding::Zeros)
-                                       .Case("border", Padding::Border)
-                                       .Case("reflection", Padding::Reflection)
-                                       .Default(std::nullopt);
-  if (!padding)
-    return node.error() << "attribute 'padding_mode' is '" << paddingName
-                        << "', expected zeros, border or reflection";
-  if (failed(node.expectReal(1)))
+  FailureOr<int64_t> padding =
+      readChoice(node, "padding_mode", node.string("padding_mode", "zeros"),
+                 {"zeros", "border", "reflection"}); // as Padding has them
+  if (failed(padding) || failed(node.expectReal(1)))
     return failure();
   Emitter &emit = node.emit;
   Type element = node.inputType(0).getElementType();
@@ -168,7 +169,7 @@ static LogicalResult gridSample(Node &node) {
     part.back() = 1;
     Value g = emit.slice(node.input(1), offsets, part, SmallVector<int64_t>(rank, 1));
     g = emit.convert(emit.reshape(g, at.shape), common);
-    GridAxis axis{at, image[d + 2], alignsCorners, *padding};
+    GridAxis axis{at, image[d + 2], alignsCorners, Padding(*padding)};
     Value grown = emit.binary(BK::Add, g, 1);
     Value coordinate =
         alignsCorners
@@ -182,14 +183,11 @@ static LogicalResult gridSample(Node &node) {
       list.push_back(axis.tap(emit.unary(UK::RoundEven, coordinate), {}));
       continue;
     }
-    if (!isCubic)
-      coordinate = axis.inside(coordinate);
-    Value low = emit.unary(UK::Floor, coordinate), t = emit.binary(BK::Sub, coordinate, low);
     if (!isCubic) {
-      list.push_back(axis.tap(low, emit.binary(BK::Sub, emit.splatLike(t, 1), t)));
-      list.push_back(axis.tap(emit.binary(BK::Add, low, 1), t));
+      list = axis.around(axis.inside(coordinate));
       continue;
     }
+    Value low = emit.unary(UK::Floor, coordinate), t = emit.binary(BK::Sub, coordinate, low);
     for (auto [i, weight] : llvm::enumerate(cubicWeights(emit, t, -0.75)))
       list.push_back(axis.tap(emit.binary(BK::Add, low, double(i) - 1), weight));
   }
@@ -364,10 +362,8 @@ static Value deformedTaps(Node &node, const Deformable &conv) {
         emit.binary(BK::Mul, emit.iota(emit.typed(shape, type), d + 1), double(conv.strides[d]));
     place = emit.binary(BK::Add, place, emit.broadcastAlong(tap, shape, rank - 1));
     place = emit.binary(BK::Add, place, perTap(emit.sliceAxis(offset, 3, d, 1)));
-    Value low = emit.unary(UK::Floor, place), fraction = emit.binary(BK::Sub, place, low);
     GridAxis axis{at, conv.input[d + 2], /*alignsCorners=*/true, Padding::Zeros};
-    taps.push_back({axis.tap(low, emit.binary(BK::Sub, emit.splatLike(fraction, 1), fraction)),
-                    axis.tap(emit.binary(BK::Add, low, 1), fraction)});
+    taps.push_back(axis.around(place));
   }
   Value y = emit.convert(combine(at, x, /*batch=*/{}, taps), element);
   if (Value mask = node.input(4)) {
@@ -572,8 +568,6 @@ static LogicalResult roiAlign(Node &node) {
 /// large its bins are, each of them looks at whole columns, then whole rows, and passes over
 /// what is outside.
 static LogicalResult maxRoiPool(Node &node) {
-  if (!node.has("pooled_shape"))
-    return node.error() << "attribute 'pooled_shape' is missing";
   FailureOr<SmallVector<int64_t>> pooled = readSpatialList(node, "pooled_shape", 2, 1, 1);
   if (failed(pooled))
     return failure();

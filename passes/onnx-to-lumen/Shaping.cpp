@@ -187,6 +187,13 @@ static LogicalResult sizeOf(Node &node) {
 // Constants
 //===----------------------------------------------------------------------===//
 
+Value lumen::makeReals(Emitter &emit, ArrayRef<int64_t> shape, Type elementType,
+                       ArrayRef<double> values) {
+  if (elementType.isF64())
+    return makeNumbers(emit, shape, elementType, values);
+  return makeNumbers(emit, shape, elementType, ArrayRef<float>(llvm::to_vector_of<float>(values)));
+}
+
 Value lumen::makeDense(Emitter &emit, onnx::SparseTensorAttr value) {
   auto type = cast<RankedTensorType>(value.getDenseType());
   Value values = emit.constant(value.getValues()), indices = emit.constant(value.getIndices());
@@ -226,11 +233,10 @@ static LogicalResult constant(Node &node) {
   else if (node.has("value_strings"))
     texts = node.strings("value_strings");
   if (texts) {
-    Type element = onnx::StringType::get(node.getContext());
-    auto type = node.has("value_string") ? RankedTensorType::get({}, element)
-                                         : RankedTensorType::get(int64_t(texts->size()), element);
-    return node.yield(
-        makeStrings(node.emit, DenseElementsAttr::get(type, ArrayRef<StringRef>(*texts))));
+    SmallVector<int64_t> shape;
+    if (!node.has("value_string"))
+      shape.push_back(texts->size());
+    return node.yield(makeStrings(node.emit, shape, *texts));
   }
   if (Attribute value = node.attribute("value_float")) {
     auto type = RankedTensorType::get({}, b.getF32Type());

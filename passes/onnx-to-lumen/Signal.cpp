@@ -146,8 +146,7 @@ private:
   Value runtimeMatrix(const SymExpr &n, int64_t parts, const SymExpr &wanted, Type type);
   Value split(Value x, int64_t n, int64_t factor);
   Value convolve(Value x, int64_t n);
-  Value times(Value x, ArrayRef<Complex> factors, Node::Shape shape);
-  Value table(ArrayRef<double> values, Node::Shape shape, Type type);
+  Value times(Value x, ArrayRef<Complex> factors, ArrayRef<int64_t> shape);
   Complex root(int64_t power, int64_t n) {
     return std::polar(1.0, sign * kTau * double(power % n) / double(n));
   }
@@ -158,19 +157,12 @@ private:
 
 } // namespace
 
-Value Fourier::table(ArrayRef<double> values, Node::Shape shape, Type type) {
-  auto tensor = cast<RankedTensorType>(tensorTypeOf(shape, type));
-  if (type.isF64())
-    return emit.constant(DenseElementsAttr::get(tensor, values));
-  SmallVector<float> narrow(values);
-  return emit.constant(DenseElementsAttr::get(tensor, ArrayRef<float>(narrow)));
-}
-
 /// x[..., parts] times factors, which lie along the dimensions before `parts` and repeat.
-Value Fourier::times(Value x, ArrayRef<Complex> factors, Node::Shape shape) {
+Value Fourier::times(Value x, ArrayRef<Complex> factors, ArrayRef<int64_t> shape) {
   Type type = Emitter::typeOf(x).getElementType();
-  Sizes sizes = sizesOf(x), tableShape(shape);
+  Sizes sizes = sizesOf(x);
   bool isReal = sizes.back() == SymExpr(1);
+  SmallVector<int64_t> tableShape(shape);
   tableShape.push_back(2);
   sizes.back() = 2;
   SmallVector<double> straight, crossed;
@@ -179,7 +171,8 @@ Value Fourier::times(Value x, ArrayRef<Complex> factors, Node::Shape shape) {
     crossed.append({-factor.imag(), factor.imag()});
   }
   auto scaled = [&](Value value, ArrayRef<double> by) {
-    return emit.binary(BK::Mul, value, emit.broadcastTo(table(by, tableShape, type), sizes));
+    return emit.binary(BK::Mul, value,
+                       emit.broadcastTo(makeReals(emit, tableShape, type, by), sizes));
   };
   if (isReal)
     return scaled(emit.broadcastTo(x, sizes), straight);
@@ -200,7 +193,7 @@ Value Fourier::constantMatrix(int64_t n, int64_t parts, int64_t wanted, Type typ
         Complex number = root(i * k, n) * (part ? Complex(0, 1) : Complex(1, 0));
         values.append({number.real(), number.imag()});
       }
-  return table(values, {n * parts, wanted * 2}, type);
+  return makeReals(emit, {n * parts, wanted * 2}, type, values);
 }
 
 Value Fourier::runtimeMatrix(const SymExpr &n, int64_t parts, const SymExpr &wanted, Type type) {
@@ -325,13 +318,6 @@ static FailureOr<int64_t> readParts(Node &node) {
   return *parts;
 }
 
-static FailureOr<bool> readFlag(Node &node, StringRef name, int64_t absent) {
-  int64_t value = node.integer(name, absent);
-  if (value != 0 && value != 1)
-    return node.error() << "attribute '" << name << "' is " << value << ", expected 0 or 1";
-  return value == 1;
-}
-
 /// The length that input `index` gives, a scalar of at least 1.
 static FailureOr<SymExpr> readLength(Node &node, unsigned index, StringRef what) {
   FailureOr<Value> number = node.scalarOperand(index, what);
@@ -355,9 +341,8 @@ static LogicalResult checkLength(Node &node, const SymExpr &length) {
 
 static LogicalResult dft(Node &node) {
   FailureOr<int64_t> parts = readParts(node);
-  FailureOr<bool> isInverse = readFlag(node, "inverse", 0),
-                  isOneSided = readFlag(node, "onesided", 0);
-  if (failed(parts) || failed(isInverse) || failed(isOneSided) || failed(node.expectReal()))
+  bool isInverse = node.integer("inverse", 0) != 0, isOneSided = node.integer("onesided", 0) != 0;
+  if (failed(parts) || failed(node.expectReal()))
     return failure();
   Sizes shape = node.inputShape(0);
   int64_t rank = shape.size(), given = node.getOpset() < 20 ? node.integer("axis", 1) : -2;
@@ -377,8 +362,8 @@ static LogicalResult dft(Node &node) {
   if (*axis == rank - 1)
     return node.error() << "axis " << given << " is the last dimension, which holds the parts of "
                         << "numbers";
-  bool isReal = *isInverse && *isOneSided;
-  if (*isOneSided && !*isInverse && *parts == 2)
+  bool isReal = isInverse && isOneSided;
+  if (isOneSided && !isInverse && *parts == 2)
     return node.error() << "attribute 'onesided' is 1 for complex numbers, expected real ones";
   SymExpr length = isReal ? (shape[*axis] - 1) * 2 : shape[*axis];
   if (node.input(1)) {
@@ -406,10 +391,10 @@ static LogicalResult dft(Node &node) {
     x = emit.pad(PadKind::Constant, x, emit.scalar(0, compute), {0, 0, 0}, {0, 0, 1});
   if (isReal)
     x = mirrored(emit, x, length);
-  x = Fourier(emit, *isInverse).transform(x, *isOneSided && !*isInverse ? half : length);
+  x = Fourier(emit, isInverse).transform(x, isOneSided && !isInverse ? half : length);
   if (isReal)
     x = emit.sliceAxis(x, 2, 0, 1);
-  if (*isInverse)
+  if (isInverse)
     x = emit.binary(BK::Div, x, length);
   moved[rank - 2] = sizeOf(x, 1);
   moved[rank - 1] = sizeOf(x, 2);
@@ -420,13 +405,13 @@ static LogicalResult dft(Node &node) {
 /// Transforms of windows of the signal, [rows, length, parts].
 static LogicalResult stft(Node &node) {
   FailureOr<int64_t> parts = readParts(node);
-  FailureOr<bool> isOneSided = readFlag(node, "onesided", 1);
-  if (failed(parts) || failed(isOneSided) || failed(node.expectReal()))
+  bool isOneSided = node.integer("onesided", 1) != 0;
+  if (failed(parts) || failed(node.expectReal()))
     return failure();
   Sizes shape = node.inputShape(0);
   if (shape.size() != 3)
     return node.error() << "input has shape " << shapeText(shape) << ", expected three dimensions";
-  if (*isOneSided && *parts == 2)
+  if (isOneSided && *parts == 2)
     return node.error() << "attribute 'onesided' is 1 for complex numbers, expected real ones";
   FailureOr<SymExpr> step = readLength(node, 1, "frame_step");
   if (failed(step))
@@ -455,7 +440,7 @@ static LogicalResult stft(Node &node) {
     return node.error() << "frames of " << length.str() << " do not fit into a signal of "
                         << shape[1].str();
   SymExpr frames = SymExpr::floorDiv(shape[1] - length, *step) + 1;
-  SymExpr wanted = *isOneSided ? SymExpr::floorDiv(length, 2) + 1 : length;
+  SymExpr wanted = isOneSided ? SymExpr::floorDiv(length, 2) + 1 : length;
   if (failed(checkLength(node, length)) ||
       failed(node.checkSize({shape[0], frames, length, SymExpr(2)})))
     return failure();

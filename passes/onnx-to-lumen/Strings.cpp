@@ -16,10 +16,6 @@ static RankedTensorType stringTensor(Node::Shape shape, MLIRContext *context) {
   return tensorTypeOf(shape, lumen::StringType::get(context));
 }
 
-static ArrayAttr textList(Builder &builder, ArrayRef<StringRef> texts) {
-  return builder.getStrArrayAttr(texts);
-}
-
 Value lumen::makeStrings(Emitter &emit, DenseElementsAttr value) {
   auto strings = cast<DenseStringElementsAttr>(value);
   auto type = cast<RankedTensorType>(value.getType());
@@ -33,7 +29,7 @@ Value lumen::makeStrings(Emitter &emit, ArrayRef<int64_t> shape, ArrayRef<String
   OpBuilder &builder = emit.builder;
   return emit.call("string_constant", {},
                    RankedTensorType::get(shape, lumen::StringType::get(builder.getContext())),
-                   {builder.getI64ArrayAttr(shape), textList(builder, texts)});
+                   {builder.getI64ArrayAttr(shape), builder.getStrArrayAttr(texts)});
 }
 
 Value lumen::takeStrings(Emitter &emit, Value positions, ValueRange strings) {
@@ -107,24 +103,22 @@ Value lumen::castText(Emitter &emit, Value operand, Type elementType) {
   return emit.convert(numbers, elementType);
 }
 
-static LogicalResult stringConcat(Node &node) {
+/// What the runtime makes of each two strings of inputs that broadcast.
+static LogicalResult callForPairs(Node &node, StringRef callee, Type elementType) {
   if (failed(expectStrings(node, 2)))
     return failure();
   FailureOr<Sizes> shape = node.broadcastInputShapes();
   if (failed(shape))
     return failure();
-  return node.yield(
-      node.emit.call("string_concat", node.getInputs(), stringTensor(*shape, node.getContext())));
+  return node.yield(node.emit.call(callee, node.getInputs(), tensorTypeOf(*shape, elementType)));
+}
+
+static LogicalResult stringConcat(Node &node) {
+  return callForPairs(node, "string_concat", lumen::StringType::get(node.getContext()));
 }
 
 static LogicalResult stringEqual(Node &node) {
-  if (failed(expectStrings(node, 2)))
-    return failure();
-  FailureOr<Sizes> shape = node.broadcastInputShapes();
-  if (failed(shape))
-    return failure();
-  return node.yield(node.emit.call("string_equal", node.getInputs(),
-                                   tensorTypeOf(*shape, node.emit.builder.getI1Type())));
+  return callForPairs(node, "string_equal", node.emit.builder.getI1Type());
 }
 
 static LogicalResult stringSplit(Node &node) {
@@ -137,9 +131,6 @@ static LogicalResult stringSplit(Node &node) {
   Type counts = tensorTypeOf(shape, builder.getI64Type());
   SmallVector<Value> more;
   shape.push_back(SymExpr::invalid());
-  SmallVector<int64_t> dims;
-  for (const SymExpr &size : shape)
-    dims.push_back(size.isValid() && size.asConstant() ? *size.asConstant() : ShapedType::kDynamic);
   Value pieces = node.callForItem(
       "string_split", node.input(0), stringTensor(shape, node.getContext()),
       {builder.getStringAttr(delimiter), builder.getI64IntegerAttr(most)}, counts, &more);
@@ -155,12 +146,11 @@ static LogicalResult stringNormalizer(Node &node) {
       (shape.size() == 2 && !node.ensureEqual(shape[0], 1, "the number of rows of words")))
     return node.error() << "input has shape " << shapeText(shape) << ", expected words or one row "
                         << "of words";
-  StringRef action = node.string("case_change_action", "NONE");
-  static constexpr StringRef actions[] = {"NONE", "LOWER", "UPPER"};
-  const StringRef *found = llvm::find(actions, action);
-  if (found == std::end(actions))
-    return node.error() << "attribute 'case_change_action' is '" << action
-                        << "', expected NONE, LOWER or UPPER";
+  FailureOr<int64_t> action =
+      readChoice(node, "case_change_action", node.string("case_change_action", "NONE"),
+                 {"NONE", "LOWER", "UPPER"});
+  if (failed(action))
+    return failure();
   int64_t isSensitive = node.integer("is_case_sensitive", 0);
   SmallVector<StringRef> stops = node.strings("stopwords").value_or(SmallVector<StringRef>());
   Builder &builder = node.emit.builder;
@@ -169,8 +159,8 @@ static LogicalResult stringNormalizer(Node &node) {
   shape.back() = SymExpr::invalid();
   return node.yield(
       node.callForItem("string_normalizer", node.input(0), stringTensor(shape, node.getContext()),
-                       {builder.getI64IntegerAttr(found - actions),
-                        builder.getI64IntegerAttr(isSensitive), textList(builder, stops)}));
+                       {builder.getI64IntegerAttr(*action), builder.getI64IntegerAttr(isSensitive),
+                        builder.getStrArrayAttr(stops)}));
 }
 
 static LogicalResult regexFullMatch(Node &node) {
@@ -189,18 +179,15 @@ static LogicalResult tfidfVectorizer(Node &node) {
       (!isText && !type.getElementType().isInteger(32) && !type.getElementType().isInteger(64)))
     return node.error() << "input is of type " << node.input(0).getType()
                         << ", expected one or two dimensions of i32, i64 or strings";
-  StringRef mode = node.string("mode", "");
-  static constexpr StringRef modes[] = {"TF", "IDF", "TFIDF"};
-  const StringRef *found = llvm::find(modes, mode);
-  if (found == std::end(modes))
-    return node.error() << "attribute 'mode' is '" << mode << "', expected TF, IDF or TFIDF";
+  FailureOr<int64_t> mode =
+      readChoice(node, "mode", node.string("mode", ""), {"TF", "IDF", "TFIDF"});
+  if (failed(mode))
+    return failure();
   Builder &builder = node.emit.builder;
-  auto integers = [&](StringRef name) {
-    return node.integers(name).value_or(SmallVector<int64_t>());
-  };
-  auto reals = node.reals("weights").value_or(SmallVector<double>());
-  SmallVector<int64_t> counts = integers("ngram_counts"), indexes = integers("ngram_indexes");
-  SmallVector<int64_t> numbers = integers("pool_int64s");
+  SmallVector<double> reals = readReals(node, "weights");
+  SmallVector<int64_t> counts = readIntegers(node, "ngram_counts"),
+                       indexes = readIntegers(node, "ngram_indexes"),
+                       numbers = readIntegers(node, "pool_int64s");
   auto texts = node.strings("pool_strings").value_or(SmallVector<StringRef>());
   int64_t least = node.integer("min_gram_length", 1), most = node.integer("max_gram_length", 1);
   int64_t skip = node.integer("max_skip_count", 0);
@@ -236,10 +223,10 @@ static LogicalResult tfidfVectorizer(Node &node) {
   SmallVector<Attribute> weights, pool;
   for (double weight : reals)
     weights.push_back(builder.getF64FloatAttr(weight));
-  ArrayAttr items = isText ? textList(builder, texts) : builder.getI64ArrayAttr(numbers);
+  ArrayAttr items = isText ? builder.getStrArrayAttr(texts) : builder.getI64ArrayAttr(numbers);
   return node.yield(
       node.emit.call("tfidf_vectorizer", node.input(0), tensorTypeOf(shape, builder.getF32Type()),
-                     {builder.getI64IntegerAttr(found - modes), builder.getI64IntegerAttr(least),
+                     {builder.getI64IntegerAttr(*mode), builder.getI64IntegerAttr(least),
                       builder.getI64IntegerAttr(most), builder.getI64IntegerAttr(skip),
                       builder.getI64ArrayAttr(counts), builder.getI64ArrayAttr(indexes),
                       builder.getArrayAttr(weights), items}));

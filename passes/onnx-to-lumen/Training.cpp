@@ -23,9 +23,6 @@ static FailureOr<Value> likelihoodLoss(Node &node, Value scores) {
   Emitter &emit = node.emit;
   Sizes shape = sizesOf(scores), expected{shape[0]};
   llvm::append_range(expected, Node::Shape(shape).drop_front(2));
-  if (!isa<IntegerType>(node.inputType(1).getElementType()))
-    return node.error() << "labels have element type " << node.inputType(1).getElementType()
-                        << ", expected an integer type";
   if (!node.ensureEqual(node.inputShape(1), expected, "the labels"))
     return node.error() << "labels have shape " << shapeText(node.inputShape(1)) << ", expected "
                         << shapeText(expected);

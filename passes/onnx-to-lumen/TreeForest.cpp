@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/onnx-to-lumen/TreeForest.h"
-#include "passes/onnx-to-lumen/MachineLearning.h"
 
 #include <deque>
 #include <map>
@@ -307,10 +306,9 @@ FailureOr<Value> TreeForest::emit(Node &node, Value rows) const {
     if (tree.mode != TreeMode::Leaf)
       needed = std::max(needed, tree.feature + 1);
   SymExpr features = sizeOf(rows, 1);
-  if ((SymExpr(needed - 1) - features).isNonNegative())
+  if (!node.ensureAtMost(needed, features, "the number of features"))
     return node.error() << "input has " << features.str() << " features, the trees ask for "
                         << needed;
-  emit.check(CheckKind::LessEqual, needed, features, "the number of features");
   bool isDouble = Emitter::typeOf(rows).getElementType().isF64();
   FailureOr<Value> scores =
       isDouble ? emitTrees<double>(node, *this, rows) : emitTrees<float>(node, *this, rows);

@@ -253,8 +253,6 @@ static LogicalResult concatFromSequence(Node &node) {
   if (failed(known))
     return failure();
   auto item = cast<RankedTensorType>(*known);
-  if (!node.has("axis"))
-    return node.error() << "attribute 'axis' is missing";
   int64_t isNew = node.integer("new_axis", 0);
   FailureOr<int64_t> axis =
       node.normalizeAxis(node.integer("axis", 0), item.getRank() + (isNew ? 1 : 0));

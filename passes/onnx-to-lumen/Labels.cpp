@@ -46,8 +46,8 @@ static std::optional<Labels> labelsOf(Builder &builder, Attribute attr) {
     return std::nullopt;
   labels.element = data->getElementType();
   bool isReal = labels.element.isF32() || labels.element.isF64();
-  if (!isReal && !labels.element.isInteger(16) && !labels.element.isInteger(32) &&
-      !labels.element.isInteger(64))
+  if (!isReal && !labels.element.isSignlessInteger(16) && !labels.element.isSignlessInteger(32) &&
+      !labels.element.isSignlessInteger(64))
     return std::nullopt;
   for (int64_t i = 0; i < data->size(); ++i)
     labels.items.push_back(isReal ? Attribute(builder.getF64FloatAttr((*data)[i].real))

@@ -16,10 +16,7 @@ using CK = CompareKind;
 
 static double lowestOf(Type element) {
   const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
-  APFloat lowest = APFloat::getLargest(semantics, /*Negative=*/true);
-  bool losesInfo;
-  lowest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-  return lowest.convertToDouble();
+  return APFloat::getLargest(semantics, /*Negative=*/true).convertToDouble();
 }
 
 Attention::Attention(Emitter &emit, Value query, Value key, Value value)
@@ -100,10 +97,8 @@ Value Attention::isWithin(Value begin, Value end) {
   return result;
 }
 
-Value Attention::biased() { return bias ? emit.binary(BK::Add, capped, bias) : capped; }
-
 Value Attention::emitBiased(double hidden) {
-  Value scores = biased();
+  Value scores = bias ? emit.binary(BK::Add, capped, bias) : capped;
   if (!isSeen)
     return scores;
   return emit.select(emit.broadcastTo(isSeen, shape), scores, emit.splatLike(scores, hidden));
@@ -126,10 +121,9 @@ Value Attention::emitResult() {
   }
   // The lowest number instead of minus infinity: a row of them alone stays defined, and is
   // cleared behind the softmax.
-  Value scores = biased();
-  Value seen = isSeen ? emit.broadcastTo(isSeen, shape) : Value();
-  if (seen)
-    scores = emit.select(seen, scores, emit.splatLike(scores, lowestOf(element)));
+  if (isSeen)
+    isSeen = emit.broadcastTo(isSeen, shape);
+  Value scores = emitBiased(lowestOf(element));
   if (softmaxType)
     scores = emit.convert(scores, softmaxType);
   if (changeScores)
@@ -149,8 +143,8 @@ Value Attention::emitResult() {
   if (!probabilities)
     return {};
   probabilities = emit.convert(probabilities, element);
-  if (seen)
-    probabilities = emit.select(seen, probabilities, emit.splatLike(probabilities, 0));
+  if (isSeen)
+    probabilities = emit.select(isSeen, probabilities, emit.splatLike(probabilities, 0));
   return multiply(probabilities, value, /*isRhsTransposed=*/false);
 }
 

@@ -59,7 +59,6 @@ private:
   /// Consecutive heads that share keys are more rows of one product.
   mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, bool isRhsTransposed);
   Sizes sizesOver(mlir::Value batches, const SymExpr &rows) const;
-  mlir::Value biased();
 
   Emitter &emit;
   mlir::Value query, key, value;

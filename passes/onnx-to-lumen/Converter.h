@@ -291,8 +291,10 @@ const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name, in
 mlir::FailureOr<mlir::Value> emitMatMul(Node &node, mlir::Value lhs, mlir::Value rhs,
                                         bool isLhsTransposed = false, bool isRhsTransposed = false);
 
-/// An image `[N, C, spatial...]` with channels last.
-mlir::FailureOr<mlir::Value> withChannelsLast(Node &node, mlir::Value image);
+/// Input 0, an image `[N, C, spatial...]`, with channels last.
+mlir::FailureOr<mlir::Value> readChannelsLast(Node &node);
+/// Yields a channels-last result with channels where ONNX has them.
+mlir::LogicalResult yieldChannelsFirst(Node &node, mlir::FailureOr<mlir::Value> result);
 
 /// The shape of a weight, which decides the structure of the loops: fixed sizes of 31 bits.
 mlir::FailureOr<llvm::SmallVector<int64_t>> readWeightShape(Node &node, mlir::Value weight);
@@ -377,6 +379,9 @@ struct WindowAxis {
 
   int64_t extent() const { return (window - 1) * dilation + 1; }
 };
+
+/// Checks that input 0 is an image, `[N, C, spatial...]`.
+mlir::LogicalResult expectSpatial(Node &node);
 
 /// A list attribute of `count` entries, each at least `least` and of 31 bits;
 /// `absent` for each where it is not given.

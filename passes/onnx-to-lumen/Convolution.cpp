@@ -16,9 +16,10 @@ static SmallVector<int64_t> fields(ArrayRef<WindowAxis> axes, SymExpr WindowAxis
 }
 
 /// Adds the bias, input 2, to a channels-last result.
-static FailureOr<Value> withBias(Node &node, Value result, const SymExpr &outputs) {
+static FailureOr<Value> withBias(Node &node, Value result) {
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(result);
+  const SymExpr &outputs = shape.back();
   int64_t rank = shape.size();
   if (Value bias = node.input(2)) {
     if (!node.ensureEqual(node.inputShape(2), outputs, "the bias"))
@@ -32,8 +33,7 @@ static FailureOr<Value> withBias(Node &node, Value result, const SymExpr &output
   return result;
 }
 
-/// Yields a channels-last result with channels where ONNX has them.
-static LogicalResult yieldChannelsFirst(Node &node, FailureOr<Value> result) {
+LogicalResult lumen::yieldChannelsFirst(Node &node, FailureOr<Value> result) {
   if (failed(result))
     return failure();
   int64_t rank = Emitter::typeOf(*result).getRank();
@@ -49,18 +49,22 @@ FailureOr<SmallVector<int64_t>> lumen::readWeightShape(Node &node, Value weight)
   return *shape;
 }
 
-/// What a window sees at each of its places, of a channels-last tensor:
-/// [N, places, taps, places, taps, ..., C].
-static Value gatherPatches(Emitter &emit, Value x, ArrayRef<WindowAxis> axes) {
+/// Surrounds a channels-last tensor with a value, and takes the pads off the axes.
+static Value padWith(Emitter &emit, Value x, MutableArrayRef<WindowAxis> axes, Value padding) {
   Sizes low(1, SymExpr(0)), high(1, SymExpr(0));
-  for (const WindowAxis &axis : axes) {
-    low.push_back(axis.padLow);
-    high.push_back(axis.padHigh);
+  for (WindowAxis &axis : axes) {
+    low.push_back(std::exchange(axis.padLow, 0));
+    high.push_back(std::exchange(axis.padHigh, 0));
   }
   low.push_back(0);
   high.push_back(0);
-  x = emit.pad(PadKind::Constant, x, emit.scalar(0, Emitter::typeOf(x).getElementType()), low,
-               high);
+  return emit.pad(PadKind::Constant, x, padding, low, high);
+}
+
+/// What a window sees at each of its places, of a channels-last tensor, off which the pads of
+/// the axes are taken: [N, places, taps, places, taps, ..., C].
+static Value gatherPatches(Emitter &emit, Value x, MutableArrayRef<WindowAxis> axes) {
+  x = padWith(emit, x, axes, emit.scalar(0, Emitter::typeOf(x).getElementType()));
   for (auto [i, axis] : llvm::enumerate(axes)) {
     RankedTensorType type = emit.typed({axis.output, axis.window}, emit.builder.getI64Type());
     Value place = emit.binary(BinaryKind::Mul, emit.iota(type, 0), double(axis.stride));
@@ -132,19 +136,7 @@ static FailureOr<Value> convolvePatches(Node &node, Value x) {
       emit.create<ContractOp>(emit.typed(product, node.inputType(0).getElementType()), x, filter,
                               /*transpose_lhs=*/false, /*transpose_rhs=*/true, /*packed=*/false);
   result = emit.reshape(emit.transpose(result, {0, 2, 1, 3}), shape);
-  return withBias(node, result, shape.back());
-}
-
-/// Surrounds a channels-last tensor with a value, and takes the pads off the axes.
-static Value padWith(Emitter &emit, Value x, MutableArrayRef<WindowAxis> axes, Value padding) {
-  Sizes low(1, SymExpr(0)), high(1, SymExpr(0));
-  for (WindowAxis &axis : axes) {
-    low.push_back(std::exchange(axis.padLow, 0));
-    high.push_back(std::exchange(axis.padHigh, 0));
-  }
-  low.push_back(0);
-  high.push_back(0);
-  return emit.pad(PadKind::Constant, x, padding, low, high);
+  return withBias(node, result);
 }
 
 FailureOr<Value> lumen::emitConvolution(Node &node, Value x, Value filter, Value padding) {
@@ -212,26 +204,18 @@ static FailureOr<Value> convolve(Node &node, Value x) {
   if (failed(quantized) || *quantized)
     return quantized;
   FailureOr<Value> result = emitConvolution(node, x, node.input(1));
-  return failed(result) ? result : withBias(node, *result, Emitter::shapeOf(*result).back());
+  return failed(result) ? result : withBias(node, *result);
 }
 
-static LogicalResult expectSpatial(Node &node, Value image) {
-  Sizes shape = Emitter::shapeOf(image);
-  if (shape.size() >= 3)
-    return success();
-  return node.error() << "input has shape " << shapeText(shape)
-                      << ", expected at least three dimensions";
-}
-
-FailureOr<Value> lumen::withChannelsLast(Node &node, Value image) {
-  if (failed(expectSpatial(node, image)))
+FailureOr<Value> lumen::readChannelsLast(Node &node) {
+  if (failed(expectSpatial(node)))
     return failure();
-  return node.emit.transpose(image, channelsLastPerm(Emitter::typeOf(image).getRank()));
+  return node.emit.transpose(node.input(0), channelsLastPerm(node.inputRank(0)));
 }
 
 /// Input [N, C, spatial...].
 static FailureOr<Value> convolveChannelsFirst(Node &node) {
-  FailureOr<Value> x = withChannelsLast(node, node.input(0));
+  FailureOr<Value> x = readChannelsLast(node);
   return failed(x) ? x : convolve(node, *x);
 }
 
@@ -262,9 +246,9 @@ static LogicalResult fusedConv(Node &node) {
 
 /// The same with channels last in the input and the result.
 static LogicalResult nhwcConv(Node &node) {
-  FailureOr<Value> result = failure();
-  if (succeeded(expectSpatial(node, node.input(0))))
-    result = convolve(node, node.input(0));
+  if (failed(expectSpatial(node)))
+    return failure();
+  FailureOr<Value> result = convolve(node, node.input(0));
   return failed(result) ? failure() : node.yield(*result);
 }
 
@@ -429,7 +413,7 @@ static LogicalResult convTranspose(Node &node) {
       transposedFilter(emit, node.input(1), weight, groups), array(&WindowAxis::window),
       b.getDenseI64ArrayAttr(ones), array(&WindowAxis::dilation), array(&WindowAxis::padLow),
       array(&WindowAxis::padHigh), b.getI64IntegerAttr(groups), UnitAttr());
-  return yieldChannelsFirst(node, withBias(node, result, outputs));
+  return yieldChannelsFirst(node, withBias(node, result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -478,7 +462,7 @@ static LogicalResult causalConv(Node &node) {
                           emit.transpose(whole, {0, 2, 1}),
                           emit.transpose(node.input(1), {2, 1, 0}), b.getDenseI64ArrayAttr(taps),
                           one, one, zero, zero, b.getI64IntegerAttr(channels), UnitAttr());
-  FailureOr<Value> biased = withBias(node, y, channels);
+  FailureOr<Value> biased = withBias(node, y);
   if (failed(biased))
     return failure();
   y = emit.transpose(*biased, {0, 2, 1});

@@ -365,9 +365,9 @@ static LogicalResult groupQueryAttention(Node &node) {
     if (!node.input(1)) {
       int64_t before = i == 0 ? 0 : *heads + (i == 2 ? *keyHeads : 0);
       part = emit.sliceAxis(node.input(0), 2, size * before, size * count);
-    }
-    if (failed(node.input(1) ? node.expectSameElementType(0, i) : success()))
+    } else if (failed(node.expectSameElementType(0, i))) {
       return failure();
+    }
     FailureOr<Value> whole = agree(node, part, {x[0], x[1], size * count}, names[i]);
     if (failed(whole))
       return failure();
@@ -422,7 +422,6 @@ static LogicalResult groupQueryAttention(Node &node) {
     node.ignore("rotary_interleaved");
   }
 
-  SymExpr count = total->front();
   if (bool(node.input(3)) != bool(node.input(4)))
     return node.error() << "past_key and past_value are used together";
   for (unsigned i : {3, 4})
@@ -430,7 +429,7 @@ static LogicalResult groupQueryAttention(Node &node) {
         (failed(expectRank(node, i, "past", 4)) || failed(node.expectSameElementType(0, i))))
       return failure();
   SymExpr past = node.input(3) ? node.inputShape(3)[2] : SymExpr(0);
-  count = SymExpr::max(count, past);
+  SymExpr count = SymExpr::max(total->front(), past);
   SmallVector<Value> caches;
   for (unsigned i : {1, 2}) {
     Value cache;

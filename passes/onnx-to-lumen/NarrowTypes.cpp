@@ -61,12 +61,7 @@ public:
   int64_t half() const { return int64_t(1) << (width - 1); }
   int64_t getGreatest() const { return greatest; }
   APFloat valueOf(int64_t code) const { return APFloat(semantics, APInt(width, code)); }
-  double numberOf(int64_t code) const {
-    APFloat value = valueOf(code);
-    bool losesInfo;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-    return value.convertToDouble();
-  }
+  double numberOf(int64_t code) const { return valueOf(code).convertToDouble(); }
 
   /// The least f32 that is rounded to `code` or beyond; ties go to even codes. One behind
   /// the greatest code it is where the range ends.
@@ -80,7 +75,7 @@ public:
   bool hasNan() const { return APFloat::semanticsHasNaN(semantics); }
   /// Whether the code of negative zero is that of NaN.
   bool hasNanAtZero() const { return valueOf(half()).isNaN(); }
-  int64_t codeOfNan() const { return code(APFloat::getNaN(semantics)); }
+  int64_t codeOfNan() const { return APFloat::getNaN(semantics).bitcastToAPInt().getZExtValue(); }
   /// What positive numbers beyond the greatest become.
   int64_t codeBeyond() const {
     if (hasNanAtZero())
@@ -89,8 +84,6 @@ public:
   }
 
 private:
-  static int64_t code(const APFloat &value) { return value.bitcastToAPInt().getZExtValue(); }
-
   const llvm::fltSemantics &semantics;
   unsigned width;
   int64_t greatest = 0;

@@ -445,6 +445,13 @@ FailureOr<Value> lumen::addLastBias(Node &node, Value x, unsigned bias) {
 // Windows
 //===----------------------------------------------------------------------===//
 
+LogicalResult lumen::expectSpatial(Node &node) {
+  if (node.inputRank(0) >= 3)
+    return success();
+  return node.error() << "input has shape " << shapeText(node.inputShape(0))
+                      << ", expected at least three dimensions";
+}
+
 FailureOr<SmallVector<int64_t>> lumen::readSpatialList(Node &node, StringRef name, size_t count,
                                                        int64_t absent, int64_t least) {
   std::optional<SmallVector<int64_t>> values = node.integers(name);

@@ -44,6 +44,14 @@ static Value affine(Emitter &emit, Value x, Value scale, Value bias, int64_t axi
   return x;
 }
 
+/// The mean over some dimensions.
+static Value meanOf(Emitter &emit, Value x, ArrayRef<int64_t> axes, bool keepDims) {
+  SymExpr count = 1;
+  for (int64_t axis : axes)
+    count *= sizeOf(x, axis);
+  return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, x, axes, keepDims), count);
+}
+
 /// These inputs, if they are given, are 1-D of `size`, and of the type of input `like`.
 static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, const SymExpr &size,
                                       unsigned like = 0) {
@@ -97,19 +105,15 @@ static LogicalResult batchNormalization(Node &node) {
   if (isTraining) {
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
     axes.erase(axes.begin() + 1);
-    SymExpr count = shape[0] * product(Node::Shape(shape).drop_front(2));
-    auto meanOf = [&](Value v) {
-      Value sum = emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/false);
-      return emit.binary(BK::Div, sum, count);
-    };
+    auto perChannelMean = [&](Value v) { return meanOf(emit, v, axes, /*keepDims=*/false); };
     auto next = [&](Value before, Value now) {
       Value mixed = emit.binary(BK::Add, emit.binary(BK::Mul, before, momentum),
                                 emit.binary(BK::Mul, now, 1 - momentum));
       return emit.convert(mixed, statistic);
     };
-    Value now = meanOf(x);
+    Value now = perChannelMean(x);
     Value centred = emit.binary(BK::Sub, x, emit.broadcastAlong(now, shape, 1));
-    Value spread = meanOf(emit.binary(BK::Mul, centred, centred));
+    Value spread = perChannelMean(emit.binary(BK::Mul, centred, centred));
     nextMean = next(mean, now);
     nextVariance = next(variance, spread);
     mean = now;
@@ -148,16 +152,12 @@ static std::pair<Value, Value> statistics(Emitter &emit, NormKind kind, Value x,
                                           double epsilon) {
   Sizes shape = Emitter::shapeOf(x);
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(axis, shape.size()));
-  SymExpr count = product(Node::Shape(shape).drop_front(axis));
-  auto meanOf = [&](Value v) {
-    return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, v, axes, /*keepDims=*/true), count);
-  };
   Value mean, centred = x;
   if (kind == NormKind::Layer) {
-    mean = meanOf(x);
+    mean = meanOf(emit, x, axes, /*keepDims=*/true);
     centred = emit.binary(BK::Sub, x, emit.broadcastTo(mean, shape));
   }
-  Value variance = meanOf(emit.binary(BK::Mul, centred, centred));
+  Value variance = meanOf(emit, emit.binary(BK::Mul, centred, centred), axes, /*keepDims=*/true);
   Value deviation = emit.unary(UK::Sqrt, emit.binary(BK::Add, variance, epsilon));
   return {mean, emit.unary(UK::Reciprocal, deviation)};
 }
@@ -248,10 +248,8 @@ template <NormKind kind> static LogicalResult skipNorm(Node &node) {
   if (failed(norm))
     return failure();
   // The root mean square needs none, but it may be asked for.
-  if (!norm->mean && node.hasOutput(1)) {
-    Value total = emit.reduce(ReduceKind::Sum, *biased, {int64_t(shape.size()) - 1}, true);
-    norm->mean = emit.binary(BK::Div, total, shape.back());
-  }
+  if (!norm->mean && node.hasOutput(1))
+    norm->mean = meanOf(emit, *biased, int64_t(shape.size()) - 1, /*keepDims=*/true);
   return node.yield({norm->result, norm->mean, norm->inverse, *biased});
 }
 
@@ -321,9 +319,8 @@ static LogicalResult embedLayerNormalization(Node &node) {
 static LogicalResult instanceNormalization(Node &node) {
   if (failed(expectChannels(node)) || failed(expectPerChannel(node, {1, 2}, node.inputShape(0)[1])))
     return failure();
-  if (node.inputType(0).getRank() < 3)
-    return node.error() << "input has shape " << shapeText(node.inputShape(0))
-                        << ", expected at least three dimensions";
+  if (failed(expectSpatial(node)))
+    return failure();
   Value x = node.emit.norm(NormKind::Layer, node.input(0), 2, node.real("epsilon", 1e-5f));
   return node.yield(affine(node.emit, x, node.input(1), node.input(2), 1));
 }
@@ -439,13 +436,7 @@ static LogicalResult meanVarianceNormalization(Node &node) {
     return failure();
   Emitter &emit = node.emit;
   Sizes shape = node.inputShape(0);
-  SymExpr count = 1;
-  for (int64_t axis : *axes)
-    count *= shape[axis];
-  auto mean = [&](Value v) {
-    Value sum = emit.reduce(ReduceKind::Sum, v, *axes, /*keepDims=*/true);
-    return emit.binary(BK::Div, sum, count);
-  };
+  auto mean = [&](Value v) { return meanOf(emit, v, *axes, /*keepDims=*/true); };
   Value centred = emit.binary(BK::Sub, node.input(0), emit.broadcastTo(mean(node.input(0)), shape));
   Value deviation = emit.unary(UK::Sqrt, mean(emit.binary(BK::Mul, centred, centred)));
   deviation = emit.binary(BK::Add, deviation, 1e-9);

@@ -9,14 +9,6 @@ using namespace lumen;
 
 using BK = BinaryKind;
 
-/// Checks `[N, C, spatial...]`.
-static LogicalResult expectSpatial(Node &node) {
-  if (node.inputType(0).getRank() >= 3)
-    return success();
-  return node.error() << "input has shape " << shapeText(node.inputShape(0))
-                      << ", expected at least three dimensions";
-}
-
 /// A window over the spatial dimensions of a channels-last tensor.
 static Value slide(Emitter &emit, WindowKind kind, Value operand, ArrayRef<WindowAxis> axes,
                    bool countsPad) {

@@ -13,8 +13,6 @@ using namespace lumen;
 
 using BK = BinaryKind;
 
-static constexpr StringLiteral kBytes = "of integers of 8 bits";
-
 /// The inputs that say what a quantised tensor is; -1 where the operator has none.
 struct Operand {
   int data, scale, zero;
@@ -129,11 +127,11 @@ static FailureOr<Value> emitSums(Node &node, Value input, Value inputZero, Value
   return emit.binary(BK::Sub, *result, emit.broadcastAlong(sums, shape, shape.size() - 1));
 }
 
-/// The same of inputs.
+/// The same of inputs, of which the image is the first.
 static FailureOr<Value> emitSums(Node &node, const Operand &input, const Operand &weight) {
   if (failed(expectBytes(node, input)) || failed(expectBytes(node, weight)))
     return failure();
-  FailureOr<Value> image = withChannelsLast(node, node.input(input.data));
+  FailureOr<Value> image = readChannelsLast(node);
   if (failed(image))
     return failure();
   return emitSums(node, *image, node.input(input.zero), node.input(weight.data),
@@ -306,11 +304,7 @@ static LogicalResult matMulInteger(Node &node) {
 }
 
 static LogicalResult convInteger(Node &node) {
-  FailureOr<Value> result = emitSums(node, {0, -1, 2}, {1, -1, 3});
-  if (failed(result))
-    return failure();
-  return node.yield(
-      node.emit.transpose(*result, channelsFirstPerm(Emitter::typeOf(*result).getRank())));
+  return yieldChannelsFirst(node, emitSums(node, {0, -1, 2}, {1, -1, 3}));
 }
 
 static LogicalResult qLinearMatMul(Node &node) {
@@ -330,11 +324,7 @@ static LogicalResult qLinearConv(Node &node) {
   FailureOr<Value> biased = withBias(node, *sums, node.input(8));
   if (failed(scale) || failed(biased))
     return failure();
-  FailureOr<Value> result = requantized(node, *biased, *scale, {-1, 6, 7});
-  if (failed(result))
-    return failure();
-  return node.yield(
-      node.emit.transpose(*result, channelsFirstPerm(Emitter::typeOf(*result).getRank())));
+  return yieldChannelsFirst(node, requantized(node, *biased, *scale, {-1, 6, 7}));
 }
 
 /// A' * B' + C in i32, as a number or quantised again.
@@ -483,7 +473,7 @@ static const OperatorRow rows[] = {
     OperatorRow{"MatMulIntegerToFloat", 4, 7, matMulIntegerToFloat}.ofMicrosoft(),
     OperatorRow{"QGemm", 6, 9, qGemm}.ofMicrosoft(),
     {"QLinearConv", 8, 9, qLinearConv, "", 10},
-    {"QLinearMatMul", 8, 8, qLinearMatMul, kBytes, 10},
+    {"QLinearMatMul", 8, 8, qLinearMatMul, "of integers of 8 bits", 10},
 };
 
 ArrayRef<OperatorRow> lumen::quantizedProductRows() { return rows; }

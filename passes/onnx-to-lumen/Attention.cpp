@@ -446,9 +446,8 @@ static LogicalResult flexAttention(Node &node) {
 /// heads * size], past_state, decay, beta.
 static LogicalResult linearAttention(Node &node) {
   StringRef rule = node.string("update_rule", "gated_delta");
-  if (!llvm::is_contained({"linear", "gated", "delta", "gated_delta"}, rule))
-    return node.error() << "attribute 'update_rule' is '" << rule
-                        << "', expected linear, gated, delta or gated_delta";
+  if (failed(readChoice(node, "update_rule", rule, {"linear", "gated", "delta", "gated_delta"})))
+    return failure();
   bool isGated = rule.starts_with("gated"), isDelta = rule.ends_with("delta");
   for (auto [index, name, isNeeded] :
        {std::tuple(4u, "decay", isGated), std::tuple(5u, "beta", isDelta)})

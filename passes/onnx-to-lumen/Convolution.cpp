@@ -424,9 +424,8 @@ static LogicalResult convTranspose(Node &node) {
 /// before: the last taps - 1 elements. Inputs: X, weight [C, 1, taps], bias, state.
 static LogicalResult causalConv(Node &node) {
   StringRef activation = node.string("activation", "none");
-  if (!llvm::is_contained({"none", "silu", "swish"}, activation))
-    return node.error() << "attribute 'activation' is '" << activation
-                        << "', expected none, silu or swish";
+  if (failed(readChoice(node, "activation", activation, {"none", "silu", "swish"})))
+    return failure();
   Sizes input = node.inputShape(0);
   FailureOr<SmallVector<int64_t>> weight = readWeightShape(node, node.input(1));
   if (failed(weight) || failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))

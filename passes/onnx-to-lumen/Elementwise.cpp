@@ -154,9 +154,8 @@ static LogicalResult swiGlu(Node &node) {
 
 static LogicalResult gelu(Node &node) {
   StringRef approximate = node.string("approximate", "none");
-  if (approximate != "none" && approximate != "tanh")
-    return node.error() << "attribute 'approximate' is '" << approximate
-                        << "', expected none or tanh";
+  if (failed(readChoice(node, "approximate", approximate, {"none", "tanh"})))
+    return failure();
   return yieldFormula(node, [&](Value x) { return geluOf(node.emit, x, approximate == "tanh"); });
 }
 
@@ -540,9 +539,8 @@ static LogicalResult castTo(Node &node, Type type) {
   bool saturates = node.integer("saturate", 1) != 0;
   // Decides for f8E8M0 only.
   StringRef rounding = node.string("round_mode", "up");
-  if (!llvm::is_contained({"up", "down", "nearest"}, rounding))
-    return node.error() << "attribute 'round_mode' is '" << rounding
-                        << "', expected up, down or nearest";
+  if (failed(readChoice(node, "round_mode", rounding, {"up", "down", "nearest"})))
+    return failure();
   Value x = node.input(0);
   if (!isa<RankedTensorType>(x.getType()))
     return node.error() << "input is of type " << x.getType() << ", expected a tensor";

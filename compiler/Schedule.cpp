@@ -230,18 +230,7 @@ void ScheduleBuilder::step(lumen_abi_step_kind kind, uint32_t a, uint32_t b, uin
 /// Multiplications and additions of a kernel, for reports, over the names of its sizes.
 static SymExpr flopsOf(KernelOp kernel) {
   SymExpr flops;
-  auto elements = [](Value value) {
-    SymExpr count = 1;
-    for (const SymExpr &size : sizesOf(value))
-      count *= size;
-    return count;
-  };
-  auto tapsOf = [](auto op) {
-    int64_t taps = 1;
-    for (int64_t extent : op.getWindow())
-      taps *= extent;
-    return taps;
-  };
+  auto tapsOf = [](auto op) { return ShapedType::getNumElements(op.getWindow()); };
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     SymExpr perElement =
         llvm::TypeSwitch<Operation *, SymExpr>(&op)
@@ -257,9 +246,9 @@ static SymExpr flopsOf(KernelOp kernel) {
             .Default([](Operation *op) {
               return cast<LumenOpInterface>(op).getFamily() == Family::Movement ? 0 : 1;
             });
-    flops += perElement * elements(op.getResult(0));
+    flops += perElement * product(sizesOf(op.getResult(0)));
     if (auto reduce = dyn_cast<ReduceOp>(op))
-      flops += elements(reduce.getOperand());
+      flops += product(sizesOf(reduce.getOperand()));
   }
   return flops;
 }

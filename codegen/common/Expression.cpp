@@ -90,8 +90,8 @@ class ExpressionEmitter : LaneEmitter {
 public:
   ExpressionEmitter(const Expression &expression, OpBuilder &builder, Location loc)
       : LaneEmitter(expression.sizes, builder, loc,
-                llvm::any_of(expression.memory,
-                             [](const auto &entry) { return needsWideIndices(entry.second); })),
+                    llvm::any_of(expression.memory,
+                                 [](const auto &entry) { return needsWideIndices(entry.second); })),
         expression(expression) {}
 
   Value emit(Value value, const Position &position) {
@@ -586,7 +586,8 @@ LaneIndex ExpressionEmitter::pick(Value indices, LanePlace where, const SymExpr 
   return lane;
 }
 
-Value ExpressionEmitter::emitPicked(Value operand, const LanePlace &place, ArrayRef<SymExpr> sizes) {
+Value ExpressionEmitter::emitPicked(Value operand, const LanePlace &place,
+                                    ArrayRef<SymExpr> sizes) {
   Value isEmpty;
   for (const SymExpr &size : sizes) {
     if (size.lowerBound().value_or(0) >= 1)
@@ -630,8 +631,8 @@ Value ExpressionEmitter::emitPick(PickOp op, const LanePlace &place) {
     }
     Value tensor = op.getIndices()[sizes.size()];
     auto begin = place.indices.begin();
-    LanePlace where = withIndices(
-        place, SmallVector<LaneIndex>(begin, begin + tensorType(tensor).getRank()));
+    LanePlace where =
+        withIndices(place, SmallVector<LaneIndex>(begin, begin + tensorType(tensor).getRank()));
     sizes.push_back(sizeOf(op.getOperand(), i));
     indices.push_back(pick(tensor, where, sizes.back()));
   }

@@ -20,24 +20,23 @@ void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr 
   Location loc = kernel.loc;
   // A vector of row `k`.
   auto load = [&](Value k, Value column) {
-      Position where;
-      where.indices.assign(batch.begin(), batch.end());
-      where.indices.push_back(product.transposeRhs ? column : k);
-      where.indices.push_back(product.transposeRhs ? k : column);
-      where.vectorDim = where.indices.size() - (product.transposeRhs ? 2 : 1);
-      where.lanes = lanes;
-      if (!isMultiple(columns, kPanelColumns)) {
-        Value left = builder.createOrFold<arith::SubIOp>(
-            loc, kernel.value(columns),
-            arith::MinUIOp::create(builder, loc, column, kernel.value(columns)));
-        where.mask = makeMask(builder, loc, left, lanes);
-      }
-      return kernel.expression.emit(builder, loc, product.rhs, where);
+    Position where;
+    where.indices.assign(batch.begin(), batch.end());
+    where.indices.push_back(product.transposeRhs ? column : k);
+    where.indices.push_back(product.transposeRhs ? k : column);
+    where.vectorDim = where.indices.size() - (product.transposeRhs ? 2 : 1);
+    where.lanes = lanes;
+    if (!isMultiple(columns, kPanelColumns)) {
+      Value left = builder.createOrFold<arith::SubIOp>(
+          loc, kernel.value(columns),
+          arith::MinUIOp::create(builder, loc, column, kernel.value(columns)));
+      where.mask = makeMask(builder, loc, left, lanes);
+    }
+    return kernel.expression.emit(builder, loc, product.rhs, where);
   };
   auto forColumns = [&](llvm::function_ref<void(Value inPanel, Value column)> body) {
-    emitFor(kernel, {kernel.index(0), kernel.index(kPanelColumns)}, lanes, [&](Value inPanel) {
-      body(inPanel, addIndex(kernel, firstColumn, inPanel));
-    });
+    emitFor(kernel, {kernel.index(0), kernel.index(kPanelColumns)}, lanes,
+            [&](Value inPanel) { body(inPanel, addIndex(kernel, firstColumn, inPanel)); });
   };
   auto store = [&](Value data, Value group, int64_t offset, Value inPanel) {
     Value at = addIndex(kernel, mulIndex(kernel, group, types.groupSize()), inPanel);
@@ -70,12 +69,11 @@ void emitPacking(CpuKernel &kernel, const MatrixProduct &product, const SymExpr 
       SmallVector<Value> rows;
       for (int64_t i = 0; i < types.group(); ++i) {
         if (i < present)
-          rows.push_back(load(addIndex(kernel, mulIndex(kernel, group, types.group()),
-                                       kernel.index(i)),
-                              column));
+          rows.push_back(load(
+              addIndex(kernel, mulIndex(kernel, group, types.group()), kernel.index(i)), column));
         else
-          rows.push_back(arith::ConstantOp::create(
-              builder, loc, builder.getZeroAttr(rows.front().getType())));
+          rows.push_back(
+              arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows.front().getType())));
       }
       if (width == 8)
         return store(join(rows), group, 0, inPanel);
@@ -198,9 +196,8 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   if (mayReadInPlace && scratchDepth > kMaxDepth)
     scratchDepth = 0;
   int64_t packedOffset =
-      scratchDepth == 0
-          ? -1
-          : nest.reserve(*types.panelSize(scratchDepth).asConstant() * elementBytes);
+      scratchDepth == 0 ? -1
+                        : nest.reserve(*types.panelSize(scratchDepth).asConstant() * elementBytes);
   Value isPacked, rhsRow;
   if (mayReadInPlace) {
     Address address(kernel.builder, kernel.loc);

@@ -42,9 +42,8 @@ private:
 
 DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Value filter,
                                      Epilogue epilogue)
-    : kernel(kernel), conv(cast<ConvOp>(kernel.root)), filter(filter),
-      types(kernel.root), lhsType(storageType(types.lhs)),
-      channels(conv.getChannels() / conv.getGroups()),
+    : kernel(kernel), conv(cast<ConvOp>(kernel.root)), filter(filter), types(kernel.root),
+      lhsType(storageType(types.lhs)), channels(conv.getChannels() / conv.getGroups()),
       tapSize(*types.panelSize(channels).asConstant()), axes(conv, input, tapSize),
       nest(kernel, std::move(epilogue)) {
   nest.groups = conv.getGroups();
@@ -77,8 +76,8 @@ void DirectConvolution::emitTiles(const ProductNest::Place &place,
   const ConvolutionAxis &axis = axes.last();
   // Taps of a row and their channels are neighbours in the input as in the
   // panel, so that they make one long loop.
-  bool merged = axis.dilation == 1 && axis.inputStride == SymExpr(channels) &&
-                !nest.hasPartialGroup;
+  bool merged =
+      axis.dilation == 1 && axis.inputStride == SymExpr(channels) && !nest.hasPartialGroup;
   TileCall call;
   nest.setRows(call, place, rows);
   call.count = count;
@@ -157,9 +156,8 @@ LaunchShape DirectConvolution::build() {
 /// Whether the sums of a depthwise convolution are exact in f32, as far as they have to.
 static bool hasExactSums(ConvOp conv) {
   constexpr int64_t kMostTaps = (1 << 24) / (255 * 255);
-  int64_t taps = std::accumulate(conv.getWindow().begin(), conv.getWindow().end(), int64_t(1),
-                                 std::multiplies<>());
-  return !ProductTypes(conv).isInteger() || taps <= kMostTaps;
+  return !ProductTypes(conv).isInteger() ||
+         ShapedType::getNumElements(conv.getWindow()) <= kMostTaps;
 }
 
 FailureOr<LaunchShape> cpu::buildConvolution(CpuKernel &kernel) {

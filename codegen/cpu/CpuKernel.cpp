@@ -217,8 +217,8 @@ static void makeExtentsFunction(dispatch::KernelOp kernel, StringRef level, Modu
     int32_t slot = 0;
     auto write = [&](Type argument, const Sizes &strides) {
       auto type = cast<RankedTensorType>(argument);
-      Type stored = storageType(type.getElementType());
-      SymExpr bytes = elementsSpanned(type, strides) * (stored.getIntOrFloatBitWidth() / 8);
+      SymExpr bytes =
+          elementsSpanned(type, strides) * dispatch::elementBytes(type.getElementType());
       for (const SymExpr &size : sizesOf(type))
         bytes = bytes * SymExpr::min(size, 1); // nothing, where one is 0
       Value extent = value(bytes);

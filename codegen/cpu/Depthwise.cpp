@@ -188,9 +188,8 @@ private:
   SmallVector<Value> emitTaps(Value a, Value filter, Value mask, SmallVector<Value> sums) {
     SmallVector<Value> taps;
     for (int64_t tap = 0; tap < call.window; ++tap)
-      taps.push_back(
-          load(address.offset(filter, filterType, address.mul(call.filterTap, tap)), types.rhs,
-               mask));
+      taps.push_back(load(address.offset(filter, filterType, address.mul(call.filterTap, tap)),
+                          types.rhs, mask));
     for (int64_t at = call.low; at < call.high; ++at) {
       Value input;
       for (int64_t row = 0; row < call.rows; ++row) {
@@ -223,10 +222,10 @@ private:
 func::FuncOp makeDepthwiseFunction(CpuKernel &kernel, const Epilogue *epilogue,
                                    const DepthwiseCall &call) {
   std::string name =
-      llvm::formatv("depthwise_{0}_{1}{2}x{3}_{4}s{5}d{6}_{7}_{8}_{9}_{10}{11}_{12}", call.types.str(),
-                    call.rowCount ? "upto" : "", call.rows, call.lanes, call.window, call.stride,
-                    call.dilation, call.low, call.high, call.tailLanes, call.segments.size(),
-                    call.zeros ? "b" : "", epilogue ? epilogue->key : "raw");
+      llvm::formatv("depthwise_{0}_{1}{2}x{3}_{4}s{5}d{6}_{7}_{8}_{9}_{10}{11}_{12}",
+                    call.types.str(), call.rowCount ? "upto" : "", call.rows, call.lanes,
+                    call.window, call.stride, call.dilation, call.low, call.high, call.tailLanes,
+                    call.segments.size(), call.zeros ? "b" : "", epilogue ? epilogue->key : "raw");
   SmallVector<Type> types(TypeRange{ValueRange(call.values())});
   if (!call.rowCount)
     return kernel.sharedFunction(name, kernel.builder.getFunctionType(types, {}),
@@ -405,15 +404,11 @@ void DepthwiseConvolution::emitTiles(DepthwiseCall call, const ConvolutionAxes::
   int64_t elements = call.rows * rowStride;
   tileSize = std::max<int64_t>(tileSize, elements * types.sum.getIntOrFloatBitWidth() / 8);
   Value memory = kernel.scratchView(zerosSize, types.sum, elements);
-  Value count = arith::IndexCastOp::create(kernel.builder, kernel.loc,
-                                           kernel.builder.getIndexType(), call.count);
+  Value count = Address(kernel.builder, kernel.loc).toIndex(call.count);
   emitFor(kernel, {kernel.index(0), count}, 1, [&](Value tile) {
     Address address(kernel.builder, kernel.loc);
     DepthwiseCall one = call;
-    Value rows = kernel.index(call.rows);
-    if (call.rowCount)
-      rows = arith::IndexCastOp::create(kernel.builder, kernel.loc, kernel.builder.getIndexType(),
-                                        call.rowCount);
+    Value rows = call.rowCount ? address.toIndex(call.rowCount) : kernel.index(call.rows);
     Value first = kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, tile, rows);
     Value position = address.mul(address.fromIndex(first), last.stride);
     one.count = address.constant(1);

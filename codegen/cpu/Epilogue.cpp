@@ -27,6 +27,10 @@ Value Address::fromIndex(Value index) {
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
 }
 
+Value Address::toIndex(Value number) {
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
+}
+
 Value Address::add(Value lhs, Value rhs) {
   return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs);
 }
@@ -130,9 +134,9 @@ static bool isSplatConstant(Value value) {
 /// Functions of a few instructions, which may be repeated for each register.
 static bool isCheap(Operation *op) {
   if (auto unary = dyn_cast<UnaryOp>(op))
-    return llvm::is_contained({UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu, UnaryKind::Sqrt,
-                               UnaryKind::RoundEven},
-                              unary.getKind());
+    return llvm::is_contained(
+        {UnaryKind::Abs, UnaryKind::Neg, UnaryKind::Relu, UnaryKind::Sqrt, UnaryKind::RoundEven},
+        unary.getKind());
   if (auto binary = dyn_cast<BinaryOp>(op))
     return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::Max,
                                BinaryKind::Min, BinaryKind::Div},
@@ -237,8 +241,8 @@ FailureOr<Epilogue> Epilogue::analyze(CpuKernel &kernel) {
     if (!operand || !isPlain(value) ||
         (operand->strides.back() != SymExpr(0) && operand->strides.back() != SymExpr(1)))
       return false;
-    stream << " in" << epilogue.inputs.size() << operand->element() << (operand->rowwise() ? "r" : "")
-           << (operand->columnwise() ? "c" : "");
+    stream << " in" << epilogue.inputs.size() << operand->element()
+           << (operand->rowwise() ? "r" : "") << (operand->columnwise() ? "c" : "");
     epilogue.inputs.push_back(*operand);
     return true;
   };
@@ -362,8 +366,7 @@ void cpu::emitRegisterEpilogue(CpuKernel &kernel, const Epilogue *epilogue, OpBu
     Type type = epilogue->inputType(n);
     auto vectorType = VectorType::get({tile.lanes}, type);
     unsigned alignment = bytesOf(type);
-    Value pointer =
-        address.offset(operands.inputs[n], type, address.mul(operands.inputRows[n], i));
+    Value pointer = address.offset(operands.inputs[n], type, address.mul(operands.inputRows[n], i));
     if (!epilogue->inputs[n].columnwise())
       return vector::BroadcastOp::create(
           builder, loc, vectorType, LLVM::LoadOp::create(builder, loc, type, pointer, alignment));

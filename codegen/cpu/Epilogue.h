@@ -20,6 +20,7 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value size(CpuKernel &kernel, const SymExpr &size);
   mlir::Value fromIndex(mlir::Value index);
+  mlir::Value toIndex(mlir::Value number);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, int64_t rhs) { return mul(lhs, constant(rhs)); }

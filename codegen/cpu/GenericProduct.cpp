@@ -23,11 +23,8 @@ namespace {
 class VectorProduct {
 public:
   explicit VectorProduct(CpuKernel &kernel)
-      : kernel(kernel), builder(kernel.builder), loc(kernel.loc),
-        lhsType(elementOf(kernel.root->getOperand(0))),
-        rhsType(elementOf(kernel.root->getOperand(1))) {
-    Value result = kernel.root->getResult(0);
-    type = registerType(cast<RankedTensorType>(result.getType()).getElementType());
+      : kernel(kernel), builder(kernel.builder), loc(kernel.loc), types(kernel.root),
+        type(registerType(types.sum)) {
     // Halves are summed in single precision.
     sumType =
         isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32 ? builder.getF32Type() : type;
@@ -40,8 +37,8 @@ public:
   }
 
   Value multiplyAdd(Value scalar, Value vector, Value sum) {
-    scalar = widen(scalar, lhsType);
-    vector = widen(vector, rhsType);
+    scalar = widen(scalar, types.lhs);
+    vector = widen(vector, types.rhs);
     scalar = vector::BroadcastOp::create(builder, loc, sum.getType(), scalar);
     if (isa<FloatType>(sumType))
       return vector::FMAOp::create(builder, loc, scalar, vector, sum);
@@ -58,9 +55,7 @@ public:
   }
 
   /// Adds to the indices of a panel those of row `k` of a tap of `channels` rows in it.
-  void addPanelIndices(Position &where, Value tap, const SymExpr &channels, Value k,
-                       Value column) {
-    ProductTypes types(kernel.root);
+  void addPanelIndices(Position &where, Value tap, const SymExpr &channels, Value k, Value column) {
     Value inPanel = remIndex(kernel, column, kPanelColumns);
     Value first = mulIndex(kernel, tap, ceilQuotient(channels, types.group()));
     where.indices.push_back(addIndex(kernel, first, divIndex(kernel, k, types.group())));
@@ -107,10 +102,6 @@ public:
   int64_t lanes;
 
 private:
-  static Type elementOf(Value value) {
-    return cast<RankedTensorType>(value.getType()).getElementType();
-  }
-
   /// An element of type `from`, as what is summed.
   Value widen(Value value, Type from) {
     if (getElementTypeOrSelf(value.getType()) == sumType)
@@ -128,8 +119,8 @@ private:
   CpuKernel &kernel;
   OpBuilder &builder;
   Location loc;
-  Type lhsType, rhsType; ///< as the tensors have them, with signs
-  Type type, sumType;
+  ProductTypes types;
+  Type type, sumType; ///< in registers
 };
 
 /// Rows are the elements of all dimensions but the last.

@@ -159,9 +159,7 @@ public:
       mask = makeMask(builder, loc, arith::ConstantIndexOp::create(builder, loc, call.tailLanes),
                       tile.lanes);
     } else if (tail) {
-      mask = makeMask(
-          builder, loc,
-          arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tail), tile.lanes);
+      mask = makeMask(builder, loc, address.toIndex(tail), tile.lanes);
     }
     for (int64_t i = 0; i < tile.rows; ++i)
       rowOffsets.push_back(address.mul(aRow, i));
@@ -295,8 +293,7 @@ private:
       return accumulators;
     Value done = address.mul(groups, types.group());
     Value rest = arith::SubIOp::create(builder, loc, depth, done);
-    Value isPartial =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest, zero);
+    Value isPartial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest, zero);
     auto branch = scf::IfOp::create(builder, loc, TypeRange(ValueRange(accumulators)), isPartial,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
@@ -406,12 +403,11 @@ private:
 
 /// What tells micro-kernels apart.
 std::string nameOf(const Epilogue *epilogue, const TileCall &call) {
-  std::string name =
-      llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(),
-                    call.rows ? "upto" : "", call.tile.rows, call.tile.vectors, call.tile.lanes,
-                    call.segments.size(), call.zeros ? "b" : "", call.sums ? "a" : "",
-                    call.bRow ? "r" : "", call.hasPartialGroup ? "p" : "",
-                    epilogue ? epilogue->key : "raw");
+  std::string name = llvm::formatv(
+      "tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(), call.rows ? "upto" : "",
+      call.tile.rows, call.tile.vectors, call.tile.lanes, call.segments.size(),
+      call.zeros ? "b" : "", call.sums ? "a" : "", call.bRow ? "r" : "",
+      call.hasPartialGroup ? "p" : "", epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);
   if (call.tail)
@@ -446,8 +442,7 @@ func::FuncOp makeTileFunction(CpuKernel &kernel, const Epilogue *epilogue, const
 void cpu::emitRowSwitch(OpBuilder &builder, Block &block, int64_t most,
                         llvm::function_ref<func::FuncOp(int64_t rows)> functionFor) {
   Location loc = builder.getUnknownLoc();
-  Value rows =
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), block.getArguments().back());
+  Value rows = Address(builder, loc).toIndex(block.getArguments().back());
   SmallVector<int64_t> cases(most);
   std::iota(cases.begin(), cases.end(), 1);
   auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), rows, cases, cases.size());

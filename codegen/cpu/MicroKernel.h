@@ -44,8 +44,8 @@ struct ProductTypes {
 
 /// The tile that covers `rows` x `columns` (at most a panel) in the fewest cycles
 /// of this level's registers, load ports and caches.
-Tile chooseTile(const Capabilities &caps, const ProductTypes &types, int64_t rows,
-                int64_t columns, int64_t maxRows = kMaxTileRows);
+Tile chooseTile(const Capabilities &caps, const ProductTypes &types, int64_t rows, int64_t columns,
+                int64_t maxRows = kMaxTileRows);
 
 /// The tile for up to `rows` rows, `kManyRows` for any number of them.
 struct TileChoice {

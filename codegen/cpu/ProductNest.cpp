@@ -150,8 +150,7 @@ void ProductNest::emitPanel(const Panel &panel, std::optional<int64_t> width, Em
   };
   if (std::optional<int64_t> count = rowsPerLine())
     return emitTiles(*count, tileFor(*count, width.value_or(kPanelColumns)));
-  SmallVector<TileChoice> choices =
-      chooseTiles(kernel.caps, types, width.value_or(kPanelColumns));
+  SmallVector<TileChoice> choices = chooseTiles(kernel.caps, types, width.value_or(kPanelColumns));
   if (hasManyRows)
     choices = {choices.back()};
   std::function<void(ArrayRef<TileChoice>)> choose = [&](ArrayRef<TileChoice> choices) {
@@ -314,15 +313,10 @@ void ProductNest::emitSomeTiles(TileCall call, const Place &place, ArrayRef<Valu
   Value memory = kernel.scratchView(tileOffset, type, call.tile.rows * call.tile.columns());
   call.operands.outputs = {address.ofMemref(memory)};
   call.operands.outputRows = {address.constant(call.tile.columns())};
-  Value count = arith::IndexCastOp::create(kernel.builder, kernel.loc,
-                                           kernel.builder.getIndexType(), call.count);
-  emitFor(kernel, {kernel.index(0), count}, 1, [&](Value block) {
+  emitFor(kernel, {kernel.index(0), address.toIndex(call.count)}, 1, [&](Value block) {
     Address address(kernel.builder, kernel.loc);
     TileCall one = call;
-    Value tileRows = kernel.index(call.tile.rows);
-    if (call.rows)
-      tileRows = arith::IndexCastOp::create(kernel.builder, kernel.loc,
-                                            kernel.builder.getIndexType(), call.rows);
+    Value tileRows = call.rows ? address.toIndex(call.rows) : kernel.index(call.tile.rows);
     Value rows = kernel.builder.createOrFold<arith::MulIOp>(kernel.loc, block, tileRows);
     one.count = address.constant(1);
     one.a = address.offset(call.a, storageType(types.lhs),
@@ -337,8 +331,7 @@ void ProductNest::emitSomeTiles(TileCall call, const Place &place, ArrayRef<Valu
     int64_t columns = call.tile.columns() - (call.tailLanes ? call.tile.lanes - call.tailLanes : 0);
     Value end = kernel.index(columns);
     if (call.tail) {
-      end = arith::IndexCastOp::create(kernel.builder, kernel.loc, kernel.builder.getIndexType(),
-                                       call.tail);
+      end = address.toIndex(call.tail);
       columns = 0;
     }
     if (!call.bRow)

@@ -173,15 +173,18 @@ Type lumen::productElementType(Type lhs, Type rhs) {
   return lhs == rhs ? lhs : Type();
 }
 
+/// Columns of a packed operand stand in panels of this many.
+static constexpr int64_t kPanel = 64;
+
 SmallVector<int64_t> lumen::packedPanelShape(Type element, int64_t taps, int64_t channels) {
   bool isInteger = isa<IntegerType>(element);
   int64_t rows = channels;
   if (!ShapedType::isDynamic(rows))
     rows = taps * (isInteger ? llvm::divideCeil(channels, 4) : channels);
   if (!isInteger)
-    return {rows, 64};
-  return element.isInteger(16) ? SmallVector<int64_t>{rows, 2, 64, 2}
-                               : SmallVector<int64_t>{rows, 64, 4};
+    return {rows, kPanel};
+  return element.isInteger(16) ? SmallVector<int64_t>{rows, 2, kPanel, 2}
+                               : SmallVector<int64_t>{rows, kPanel, 4};
 }
 
 /// Checks the operands and gives the element type of the result.
@@ -191,9 +194,6 @@ static FailureOr<Type> expectProduct(Operation *op) {
     return element;
   return expectSameElements(op, lhs, rhs);
 }
-
-/// Columns of a packed operand stand in panels of this many.
-static constexpr int64_t kPanel = 64;
 
 static int64_t panels(int64_t columns) {
   return ShapedType::isDynamic(columns) ? columns : llvm::divideCeil(columns, kPanel);

@@ -24,11 +24,15 @@ static uint8_t kind_of(const lumen_bindings *bindings, uint32_t index) {
   return region == LUMEN_ABI_INPUT || region == LUMEN_ABI_OUTPUT ? by_run : by_plan;
 }
 
+static uint32_t end_of_args(const lumen_abi_model *abi, const lumen_abi_launch *launch) {
+  return launch->first_arg + abi->kernels[launch->kernel].num_args;
+}
+
 uint32_t lumen_count_args(const lumen_abi_model *abi, const lumen_abi_launch *launches,
                           uint32_t count) {
   uint32_t most = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    uint32_t end = launches[i].first_arg + abi->kernels[launches[i].kernel].num_args;
+    uint32_t end = end_of_args(abi, &launches[i]);
     most = end > most ? end : most;
   }
   return most;
@@ -48,7 +52,7 @@ bool lumen_bindings_open(lumen_bindings *bindings, const lumen_abi_model *abi,
     return false;
   for (uint32_t l = 0; l < abi->num_launches; ++l) {
     const lumen_abi_launch *launch = &abi->launches[l];
-    uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
+    uint32_t end = end_of_args(abi, launch);
     for (uint32_t at = launch->first_arg; at < end; ++at) {
       uint8_t kind = bindings->kinds[at] = kind_of(bindings, abi->arg_buffers[at]);
       bindings->is_late[l] |= kind == by_step;
@@ -145,8 +149,7 @@ static int bind_sizes(const lumen_bindings *bindings, const plan *plan, uint32_t
       return code;
   }
   if (has_new && (!has_late || which & late))
-    bindings->current->grids[index] =
-        variant->grid_fn ? variant->grid_fn(sizes + launch->first_size) : variant->grid;
+    bindings->current->grids[index] = lumen_grid_of(variant, sizes + launch->first_size);
   return LUMEN_OK;
 }
 
@@ -155,7 +158,7 @@ static int bind_launch(const lumen_bindings *bindings, const plan *plan, uint32_
   const lumen_abi_model *abi = bindings->abi;
   const lumen_abi_launch *launch = &abi->launches[index];
   lumen_binding *binding = bindings->current;
-  uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
+  uint32_t end = end_of_args(abi, launch);
   int code = LUMEN_OK;
   for (uint32_t at = launch->first_arg; at < end && !code; ++at) {
     uint32_t buffer = abi->arg_buffers[at];
@@ -209,7 +212,7 @@ int lumen_bind_late(lumen_bindings *bindings, const plan *plan, uint32_t index,
   const lumen_abi_launch *launch = &abi->launches[index];
   lumen_binding *binding = bindings->current;
   bool late_only = !binding->is_undefined[index];
-  uint32_t end = launch->first_arg + abi->kernels[launch->kernel].num_args;
+  uint32_t end = end_of_args(abi, launch);
   int code = bind_sizes(bindings, plan, index, late_only ? late : early | late, status);
   for (uint32_t at = launch->first_arg; at < end && !code; ++at)
     if (!late_only || bindings->kinds[at] == by_step)

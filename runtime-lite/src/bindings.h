@@ -61,6 +61,11 @@ static inline int lumen_bind_launch(lumen_bindings *bindings, const plan *plan, 
 int lumen_resolve(const lumen_storages *storages, const plan *plan, uint32_t buffer, void **address,
                   lumen_status *status);
 
+/* Work units of a launch of these sizes. */
+static inline int64_t lumen_grid_of(const lumen_abi_variant *variant, const int64_t *sizes) {
+  return variant->grid_fn ? variant->grid_fn(sizes) : variant->grid;
+}
+
 /* Entries of abi->arg_buffers that `count` launches have. */
 uint32_t lumen_count_args(const lumen_abi_model *abi, const lumen_abi_launch *launches,
                           uint32_t count);

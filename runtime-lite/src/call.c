@@ -53,17 +53,6 @@ lumen_string lumen_read_string(lumen_reader *reader) {
 
 /* ---- Values ------------------------------------------------------------- */
 
-uint64_t lumen_count(int32_t rank, const int64_t *shape) {
-  uint64_t count = 1;
-  for (int32_t d = 0; d < rank; ++d)
-    if (shape[d] == 0)
-      return 0;
-  for (int32_t d = 0; d < rank; ++d)
-    if (__builtin_mul_overflow(count, (uint64_t)shape[d], &count))
-      return UINT64_MAX;
-  return count;
-}
-
 int lumen_array_of(const frame *frame, const lumen_value *value, lumen_array *array) {
   *array = (lumen_array){0};
   if (value->kind == LUMEN_STRINGS) {

@@ -56,7 +56,6 @@ typedef struct lumen_array {
 
 /* Fails for elements below a byte, and for what is no tensor. */
 int lumen_array_of(const frame *frame, const lumen_value *value, lumen_array *array);
-uint64_t lumen_count(int32_t rank, const int64_t *shape);
 /* Element `index` of a tensor of i32 or i64. */
 int64_t lumen_integer_at(const lumen_value *value, uint64_t index);
 /* An input that is a position in something of `length` and one beyond, negative from

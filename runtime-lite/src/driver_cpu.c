@@ -213,14 +213,13 @@ static int run_inits(model *model, cpu_model *state, lumen_status *status) {
   resources with = {model, model->executor, num_workers, scratch};
   for (uint32_t i = 0; i < abi->num_inits && !code; ++i) {
     const lumen_abi_launch *init = &abi->inits[i];
-    const lumen_abi_variant *variant = state->variants[init->kernel];
     for (uint32_t a = 0; a < abi->kernels[init->kernel].num_args; ++a) {
       const lumen_abi_buffer *buffer = &abi->buffers[abi->arg_buffers[init->first_arg + a]];
       const lumen_abi_storage *storage = &abi->storages[buffer->storage];
       args[a] = (storage->region == LUMEN_ABI_INIT ? state->init : (char *)model->weights) +
                 storage->offset + buffer->offset;
     }
-    int64_t grid = variant->grid_fn ? variant->grid_fn(NULL) : variant->grid;
+    int64_t grid = lumen_grid_of(state->variants[init->kernel], NULL);
     code = run_launch(&with, init, args, NULL, grid, status);
   }
   free(scratch);

@@ -76,6 +76,8 @@ static inline bool lumen_is_numbers(const lumen_abi_value *info) {
 /* "f32"; "type 77" for one that this runtime does not know is not worth a
  * buffer, so it is "unknown". */
 const char *lumen_dtype_name(uint32_t dtype);
+/* Elements of a tensor; UINT64_MAX when that overflows. */
+uint64_t lumen_count(int32_t rank, const int64_t *shape);
 /* Bytes of a row-major tensor; UINT64_MAX when that overflows or is not known. */
 uint64_t lumen_tensor_bytes(uint32_t dtype, int32_t rank, const int64_t *dims);
 

@@ -63,6 +63,17 @@ const char *lumen_dtype_name(uint32_t dtype) {
   return names[dtype < sizeof(names) / sizeof(names[0]) ? dtype : 0];
 }
 
+uint64_t lumen_count(int32_t rank, const int64_t *shape) {
+  uint64_t count = 1;
+  for (int32_t d = 0; d < rank; ++d)
+    if (shape[d] == 0)
+      return 0;
+  for (int32_t d = 0; d < rank; ++d)
+    if (__builtin_mul_overflow(count, (uint64_t)shape[d], &count))
+      return UINT64_MAX;
+  return count;
+}
+
 uint64_t lumen_tensor_bytes(uint32_t dtype, int32_t rank, const int64_t *dims) {
   uint64_t bits = lumen_dl_dtype_of(dtype).bits;
   if (rank < 0)

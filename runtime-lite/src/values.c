@@ -77,18 +77,11 @@ static int check_shape(subject subject, int32_t rank, const int64_t *shape, lume
   return LUMEN_OK;
 }
 
-static bool is_empty(int32_t rank, const int64_t *shape) {
-  bool empty = false;
-  for (int32_t d = 0; d < rank; ++d)
-    empty |= shape[d] == 0;
-  return empty;
-}
-
 static int check_layout(subject subject, const lumen_tensor *tensor, lumen_status *status) {
   if (tensor->device.type != 1)
     return fail(status, subject, "is on DLPack device type %d, expected 1 (host memory)",
                 tensor->device.type);
-  if (is_empty(tensor->ndim, tensor->shape))
+  if (!lumen_count(tensor->ndim, tensor->shape))
     return LUMEN_OK;
   if (lumen_tensor_bytes(subject.info->dtype, tensor->ndim, tensor->shape) > INT64_MAX)
     return fail(status, subject, "its shape has more bytes than memory can hold");
@@ -119,13 +112,13 @@ static int check_tensor(subject subject, const lumen_tensor *tensor, bool with_d
 static int check_strings(subject subject, const lumen_strings *strings, bool with_data,
                          lumen_status *status) {
   int code = check_shape(subject, strings->ndim, strings->shape, status);
-  if (code || !with_data || is_empty(strings->ndim, strings->shape))
+  if (code || !with_data)
     return code;
-  uint64_t count = 1;
-  for (int32_t d = 0; d < strings->ndim; ++d)
-    if (__builtin_mul_overflow(count, (uint64_t)strings->shape[d], &count) ||
-        count > INT64_MAX / sizeof(lumen_string))
-      return fail(status, subject, "its shape has more bytes than memory can hold");
+  uint64_t count = lumen_count(strings->ndim, strings->shape);
+  if (!count)
+    return LUMEN_OK;
+  if (count > INT64_MAX / sizeof(lumen_string))
+    return fail(status, subject, "its shape has more bytes than memory can hold");
   if (!strings->data)
     return fail(status, subject, "data is NULL");
   for (uint64_t i = 0; i < count; ++i)
@@ -217,9 +210,7 @@ static uint32_t owner_of_value(const context *context, uint32_t dtype, const lum
   if (value->kind == LUMEN_STRINGS) {
     const lumen_strings *strings = &value->u.strings;
     owner = owner_of(context, strings->shape);
-    uint64_t count = is_empty(strings->ndim, strings->shape) ? 0 : 1;
-    for (int32_t d = 0; d < strings->ndim; ++d)
-      count *= (uint64_t)strings->shape[d];
+    uint64_t count = lumen_count(strings->ndim, strings->shape);
     if (count && owner == LUMEN_ABI_NONE)
       owner = owner_of(context, strings->data);
     for (uint64_t i = 0; i < count && owner == LUMEN_ABI_NONE; ++i)

@@ -1,5 +1,7 @@
 #include "Npy.h"
 
+#include "Values.h"
+
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -146,21 +148,13 @@ Error writeNpy(StringRef path, TensorView tensor) {
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
 
-  std::error_code error;
-  raw_fd_ostream out(path, error);
-  if (!error) {
+  return writeFile(path, [&](raw_ostream &out) {
     char prefix[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
     support::endian::write16le(prefix + 8, static_cast<uint16_t>(header.size()));
     out.write(prefix, sizeof(prefix));
     out << header;
     out.write(tensor.data, numBytes(tensor.dtype, tensor.numElements()));
-    out.close();
-    error = out.error();
-    out.clear_error();
-  }
-  if (error)
-    return fail(path, "cannot be written: %s", error.message().c_str());
-  return Error::success();
+  });
 }
 
 } // namespace lumen::run

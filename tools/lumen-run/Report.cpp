@@ -32,13 +32,6 @@ std::string bytesText(uint64_t bytes) {
   return fixed(bytes / (1024.0 * 1024.0), 1) + " MiB";
 }
 
-// JSON knows no infinities.
-json::Value number(double value) {
-  if (std::isfinite(value))
-    return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
 // "1x3x224x224", or "[batch, 3 * seq + 1]" where dimensions are open.
 std::string dimsText(const lumen_value_info &info) {
   if (info.rank < 0)
@@ -341,11 +334,11 @@ json::Object comparisonJson(StringRef name, const Comparison &comparison) {
   result["wrong"] = comparison.numWrong;
   if (!comparison.isMeasured)
     return result;
-  result["max_abs_error"] = number(comparison.maxAbsError);
-  result["max_rel_error"] = number(comparison.maxRelError);
+  result["max_abs_error"] = numberJson(comparison.maxAbsError);
+  result["max_rel_error"] = numberJson(comparison.maxRelError);
   result["worst_index"] = json::Array(comparison.worstIndex);
-  result["worst_actual"] = number(comparison.worstActual);
-  result["worst_expected"] = number(comparison.worstExpected);
+  result["worst_actual"] = numberJson(comparison.worstActual);
+  result["worst_expected"] = numberJson(comparison.worstExpected);
   return result;
 }
 

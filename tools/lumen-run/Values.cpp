@@ -169,12 +169,8 @@ json::Value elementJson(const Value &tensor, int64_t index) {
     return json::isUTF8(text) ? text : json::fixUTF8(text);
   }
   long double number = getElement(tensor.dtype, tensor.bytes.data(), index);
-  if (std::isnan(number))
-    return "nan";
-  if (std::isinf(number))
-    return number > 0 ? "inf" : "-inf";
   if (isFloat(tensor.dtype))
-    return static_cast<double>(number);
+    return numberJson(static_cast<double>(number));
   if (tensor.dtype == LUMEN_U64)
     return static_cast<uint64_t>(number);
   return static_cast<int64_t>(number);
@@ -211,19 +207,25 @@ Expected<Value> readJson(StringRef path, const lumen_value_info &info) {
 }
 
 Error writeJson(StringRef path, const lumen_value &value, uint32_t dtype) {
+  return writeFile(path, [&](raw_ostream &out) { out << toJson(copyOf(value, dtype)) << '\n'; });
+}
+
+Error writeFile(StringRef path, function_ref<void(raw_ostream &)> write) {
   std::error_code error;
   raw_fd_ostream out(path, error);
-  if (error)
-    return createStringError(error, "%s: cannot be written: %s", path.str().c_str(),
-                             error.message().c_str());
-  out << toJson(copyOf(value, dtype)) << '\n';
-  out.close();
-  if (!out.has_error())
-    return Error::success();
-  error = out.error();
-  out.clear_error();
-  return createStringError(error, "%s: cannot be written: %s", path.str().c_str(),
-                           error.message().c_str());
+  if (!error) {
+    write(out);
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  return error ? formatError(path, "cannot be written: " + error.message()) : Error::success();
+}
+
+json::Value numberJson(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 std::string quoted(StringRef text) {

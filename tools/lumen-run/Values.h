@@ -4,6 +4,7 @@
 
 #include "Elements.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
 
 namespace lumen::run {
@@ -39,6 +40,12 @@ Value copyOf(const lumen_value &value, uint32_t dtype);
 // or "-inf"; a sequence is an array of tensors; an optional is null or what it holds.
 llvm::Expected<Value> readJson(llvm::StringRef path, const lumen_value_info &info);
 llvm::Error writeJson(llvm::StringRef path, const lumen_value &value, uint32_t dtype);
+
+// Writes what `write` prints; an error names the file.
+llvm::Error writeFile(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
+
+// JSON knows no infinities: they are "inf" and "-inf", and NaN is "nan".
+llvm::json::Value numberJson(double value);
 
 // As JSON writes it; what is no UTF-8 is replaced.
 std::string quoted(llvm::StringRef text);

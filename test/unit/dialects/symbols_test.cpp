@@ -271,12 +271,12 @@ TEST(SymExpr, AddsUpWhatIsCutOff) {
   EXPECT_EQ(SymExpr::max(SymExpr::max(n - 1, 0) - 1, 0), SymExpr::max(n - 2, 0));
   EXPECT_EQ(SymExpr::max(SymExpr::max(n - 1, 3) + 2, 6), SymExpr::max(n + 1, 6));
   EXPECT_EQ(SymExpr::min(7, SymExpr::min(n * 2, 9) + 1), SymExpr::min(n * 2 + 1, 7));
-  // A sum that leaves int64 stays apart.
   // Sizes that a check alone keeps from being negative.
   SymExpr size = SymExpr::min(n - 3, SymExpr::max(n - 5, 0));
   EXPECT_EQ(SymExpr::max(size - 2, 0), SymExpr::max(n - 7, 0));
   EXPECT_EQ(SymExpr::min(size, SymExpr::max(n - 7, 0)),
             SymExpr::min(n - 3, SymExpr::max(n - 7, 0)));
+  // A sum that leaves int64 stays apart.
   SymExpr far = SymExpr::max(n - 4, INT64_MIN + 1) - 2;
   EXPECT_TRUE(SymExpr::max(far, -3).isValid());
 }

@@ -176,8 +176,10 @@ TEST_F(PlanTest, EntryChecks) {
   fake.finishEntry();
   open();
   expectRun(3);
-  EXPECT_EQ(run(61, 61), "batch: Slice 's': the length is 61, expected at most 60 where batch is 61");
-  EXPECT_EQ(run(51, 51), "batch: Reshape 'r': the number of elements is 51, expected 50 where batch is 51");
+  EXPECT_EQ(run(61, 61),
+            "batch: Slice 's': the length is 61, expected at most 60 where batch is 61");
+  EXPECT_EQ(run(51, 51),
+            "batch: Reshape 'r': the number of elements is 51, expected 50 where batch is 51");
   EXPECT_EQ(opened->status.code, LUMEN_ERROR_INVALID_ARGUMENT);
   expectRun(50);
   expectRun(3);
@@ -370,8 +372,9 @@ TEST_F(HugeTest, ArenaBeyondAddresses) {
   uint32_t t = model.arena(product, 0, 0), u = model.arena(product, 0, 0),
            v = model.arena(product, 0, 0);
   model.launch(nothing, {t, u, v}, 1);
-  EXPECT_EQ(shapes(huge, 1 << 22), "huge: Node 'n': intermediate values have more bytes than memory "
-                                   "can hold where n is 1099511627776, m is 4194304");
+  EXPECT_EQ(shapes(huge, 1 << 22),
+            "huge: Node 'n': intermediate values have more bytes than memory "
+            "can hold where n is 1099511627776, m is 4194304");
 }
 
 TEST_F(HugeTest, NegativeSize) {

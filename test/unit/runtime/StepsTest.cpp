@@ -392,9 +392,11 @@ TEST(StepsTest, Offset) {
     EXPECT_EQ(*static_cast<int64_t *>(outputs[0].u.tensor.data), 100 + position);
   }
   position = 11;
-  EXPECT_EQ(opened.run(inputs, outputs), "slice: Node 'n': a part of a value would begin at byte 88 of 80");
+  EXPECT_EQ(opened.run(inputs, outputs),
+            "slice: Node 'n': a part of a value would begin at byte 88 of 80");
   model.buffers[part].offset_expr = back;
-  EXPECT_EQ(opened.run(inputs, outputs), "slice: Node 'n': a part of a value would begin at byte -88 of 80");
+  EXPECT_EQ(opened.run(inputs, outputs),
+            "slice: Node 'n': a part of a value would begin at byte -88 of 80");
 }
 
 // y = 1, or in the branch that `c` takes what a size makes of it, with a and b the
@@ -538,8 +540,8 @@ TEST_F(UndefinedTest, NegativeStorage) {
   uint32_t t = model.arena(difference, 0, 9);
   beginBranch();
   model.step(LUMEN_ABI_STEP_LAUNCH, model.launch(nothing, {t, y}, 1));
-  expectUsedOnly("undefined: Node 'n': an intermediate value would have -3 bytes where a is 2, b is 5",
-                 2, 5);
+  expectUsedOnly(
+      "undefined: Node 'n': an intermediate value would have -3 bytes where a is 2, b is 5", 2, 5);
 }
 
 TEST_F(UndefinedTest, Bind) {

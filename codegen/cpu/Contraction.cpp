@@ -1,7 +1,7 @@
 //===- Contraction.cpp - matrix products on the CPU -----------------------===//
 
 #include "codegen/cpu/MatrixProduct.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 #include "codegen/cpu/ProductNest.h"
 
 using namespace mlir;

@@ -5,52 +5,9 @@
 
 #include "runtime-lite/include/lumen_abi.h"
 
-#include <set>
-
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::cpu;
-
-/// The builder of a family, or null where there is none.
-static KernelBuilder builderFor(Operation *root) {
-  if (!root)
-    return buildElementwise;
-  switch (cast<LumenOpInterface>(root).getFamily()) {
-  case Family::Constant:
-  case Family::Elementwise:
-  case Family::Movement:
-    return buildElementwise;
-  case Family::Contraction:
-    return buildContraction;
-  case Family::Convolution:
-    return buildConvolution;
-  case Family::Window:
-    return buildWindow;
-  case Family::Reduction:
-    return buildReduction;
-  case Family::Normalization:
-    return buildNormalization;
-  case Family::Loops:
-    return buildLoops;
-  default:
-    return nullptr;
-  }
-}
-
-Value CpuKernel::yielded(unsigned i) const {
-  dispatch::KernelOp kernel = op; // op accessors are not const
-  return kernel.getBody().front().getTerminator()->getOperand(i);
-}
-
-Value CpuKernel::index(int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
-
-Value CpuKernel::scratchView(int64_t byteOffset, Type type, int64_t elements) {
-  auto viewType = MemRefType::get({ShapedType::kDynamic}, type);
-  return memref::ViewOp::create(builder, loc, viewType, scratch, index(byteOffset),
-                                ValueRange{index(elements)});
-}
 
 func::FuncOp CpuKernel::sharedFunction(StringRef name, FunctionType type,
                                        llvm::function_ref<void(OpBuilder &, Block &)> body) {
@@ -109,14 +66,6 @@ std::string cpu::extentsSymbolName(dispatch::KernelOp kernel, StringRef level) {
   return symbolName(kernel, level) + ".extents";
 }
 
-LogicalResult cpu::checkStaticTypes(CpuKernel &kernel) {
-  for (Type type :
-       llvm::concat<const Type>(kernel.op.getArgumentTypes(), kernel.op.getResultTypes()))
-    if (!cast<RankedTensorType>(type).hasStaticShape())
-      return kernel.op.emitError("has the dynamic type ") << type << ", expected static shapes";
-  return success();
-}
-
 /// Reads the symbols of a kernel from `sizes`, the argument of the launch.
 static SizeValues::Symbol readSymbols(dispatch::KernelOp kernel, Value sizes) {
   SmallVector<StringRef> names = kernel.getSizeNames();
@@ -132,39 +81,6 @@ static SizeValues::Symbol readSymbols(dispatch::KernelOp kernel, Value sizes) {
                                       /*isNonTemporal=*/false, /*isInvariant=*/true);
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size);
   };
-}
-
-/// Emits a diagnostic where an expression of the kernel reads a symbol that it does
-/// not name.
-static LogicalResult checkSymbols(dispatch::KernelOp kernel) {
-  std::set<std::string> used;
-  bool isValid = true;
-  auto visitSizes = [&](ArrayRef<SymExpr> sizes) {
-    for (const SymExpr &size : sizes) {
-      isValid &= size.isValid();
-      size.collectSymbols(used);
-    }
-  };
-  auto visitType = [&](Type type) { visitSizes(sizesOf(cast<RankedTensorType>(type))); };
-  llvm::for_each(kernel.getArgumentTypes(), visitType);
-  llvm::for_each(kernel.getResultTypes(), visitType);
-  for (unsigned i = 0; i < kernel.getArgumentTypes().size(); ++i)
-    visitSizes(kernel.getArgumentStrides(i));
-  for (unsigned i = 0; i < kernel.getResultTypes().size(); ++i)
-    visitSizes(kernel.getResultStrides(i));
-  for (Operation &op : kernel.getBody().front()) {
-    llvm::for_each(op.getResultTypes(), visitType);
-    for (NamedAttribute attr : op.getAttrs())
-      if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
-        visitSizes(toSizes(dims));
-  }
-  if (!isValid)
-    return kernel.emitError("has a dynamic dimension without an expression");
-  SmallVector<StringRef> names = kernel.getSizeNames();
-  for (const std::string &name : used)
-    if (!llvm::is_contained(names, name))
-      return kernel.emitError("reads the symbol '") << name << "', which is none of its sizes";
-  return success();
 }
 
 /// A function of a launch's sizes, of which `value` computes i64 values at the end of its
@@ -200,15 +116,6 @@ static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const S
                     });
 }
 
-/// How many elements lie from the first to the last of a tensor, both included, if it has
-/// any.
-static SymExpr elementsSpanned(RankedTensorType type, const Sizes &strides) {
-  SymExpr elements = 1;
-  for (auto [size, stride] : llvm::zip_equal(sizesOf(type), strides))
-    elements += (SymExpr::max(size, 1) - 1) * stride;
-  return elements;
-}
-
 /// The function that writes of each argument the bytes that the kernel may touch.
 static void makeExtentsFunction(dispatch::KernelOp kernel, StringRef level, ModuleOp module) {
   Location loc = kernel.getLoc();
@@ -235,66 +142,17 @@ static void makeExtentsFunction(dispatch::KernelOp kernel, StringRef level, Modu
   makeSizesFunction(kernel, extentsSymbolName(kernel, level), pointer, {}, module, body);
 }
 
-namespace {
-
-/// What a kernel remembers of a fault until it returns: three numbers behind
-/// all that the builder keeps in scratch memory.
-class FaultRecord {
-public:
-  explicit FaultRecord(CpuKernel &kernel) : kernel(kernel) {}
-
-  /// Where `at` stands: code, and two numbers (i64) about it. The first fault of a call
-  /// stays, so that what is told does not depend on how a grid is cut.
-  void record(OpBuilder &at, Location loc, int32_t code, Value first, Value second);
-  /// Returns from the kernel; the record adds to what it needs of scratch memory.
-  void emitReturn(LaunchShape &shape);
-
-private:
-  CpuKernel &kernel;
-  arith::ConstantOp offset; ///< of the record; known in the end
-  Value memory;             ///< memref<?xi64>: code, first, second
-};
-
-} // namespace
-
-void FaultRecord::record(OpBuilder &at, Location loc, int32_t code, Value first, Value second) {
-  auto index = [&](OpBuilder &b, int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto number = [&](OpBuilder &b, int64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-  };
-  if (!memory) {
-    OpBuilder b(at.getContext());
-    b.setInsertionPointAfterValue(kernel.scratch);
-    offset = arith::ConstantOp::create(b, loc, b.getIndexAttr(0));
-    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI64Type());
-    memory = memref::ViewOp::create(b, loc, type, kernel.scratch, offset, ValueRange{index(b, 3)});
-    memref::StoreOp::create(b, loc, number(b, LUMEN_ABI_OK), memory, index(b, 0));
-  }
-  Value recorded = memref::LoadOp::create(at, loc, memory, index(at, 0));
-  Value isFirst =
-      arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, recorded, number(at, LUMEN_ABI_OK));
-  auto ifOp = scf::IfOp::create(at, loc, isFirst, /*withElseRegion=*/false);
-  OpBuilder inside = ifOp.getThenBodyBuilder();
-  memref::StoreOp::create(inside, loc, number(inside, code), memory, index(inside, 0));
-  memref::StoreOp::create(inside, loc, first, memory, index(inside, 1));
-  memref::StoreOp::create(inside, loc, second, memory, index(inside, 2));
-}
-
-void FaultRecord::emitReturn(LaunchShape &shape) {
+/// Returns a lumen_abi_fault from the kernel. What a fault is about lies at the start of
+/// scratch memory.
+static void emitReturn(CpuKernel &kernel, FaultRecord &faults, LaunchShape &shape) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
-  if (!memory) {
+  if (!faults.finish(shape)) {
     Value ok = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(LUMEN_ABI_OK));
     func::ReturnOp::create(builder, loc, ok);
     return;
   }
-  uint64_t begin = llvm::alignTo(shape.scratchSize, sizeof(int64_t));
-  begin = std::max<uint64_t>(begin, 2 * sizeof(int64_t)); // behind what the caller reads
-  offset.setValueAttr(builder.getIndexAttr(begin));
-  shape.scratchSize = begin + 3 * sizeof(int64_t);
-  Value code = memref::LoadOp::create(builder, loc, memory, kernel.index(0));
+  Value code = faults.code();
   Value isFault = builder.createOrFold<arith::CmpIOp>(
       loc, arith::CmpIPredicate::ne, code,
       arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(LUMEN_ABI_OK)));
@@ -303,20 +161,37 @@ void FaultRecord::emitReturn(LaunchShape &shape) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     Value about = kernel.scratchView(0, builder.getI64Type(), 2);
-    for (int64_t i = 0; i < 2; ++i) {
-      Value value = memref::LoadOp::create(builder, loc, memory, kernel.index(i + 1));
-      memref::StoreOp::create(builder, loc, value, about, kernel.index(i));
-    }
+    for (int64_t i = 0; i < 2; ++i)
+      memref::StoreOp::create(builder, loc, faults.about(i), about, kernel.index(i));
   }
   code = arith::TruncIOp::create(builder, loc, builder.getI32Type(), code);
   func::ReturnOp::create(builder, loc, code);
+}
+
+/// The families that have registers and caches of their own kinds in mind, and the loops of
+/// all others.
+static FailureOr<LaunchShape> buildBody(CpuKernel &kernel) {
+  if (isa_and_present<LumenOpInterface>(kernel.root))
+    switch (cast<LumenOpInterface>(kernel.root).getFamily()) {
+    case Family::Contraction:
+      return buildContraction(kernel);
+    case Family::Convolution:
+      return buildConvolution(kernel);
+    default:
+      break;
+    }
+  KernelBuilder build = builderFor(kernel.root);
+  if (!build)
+    return kernel.op.emitError("has the root ")
+           << kernel.root->getName() << ", which has no CPU builder";
+  return build(kernel);
 }
 
 FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef level,
                                         const CodegenOptions &options, ModuleOp module) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
-  const Capabilities *caps = capabilitiesOf(level);
+  const IsaLevel *caps = capabilitiesOf(level);
   assert(caps && "level was not checked");
   if (failed(checkSymbols(kernel)))
     return failure();
@@ -331,10 +206,8 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
 
-  Operation *root = kernel.getRoot();
   SizeValues sizes(*entry, readSymbols(kernel, entry->getArgument(1)));
-  CpuKernel frame{kernel, root, *caps, options, module, builder,           loc, sizes, {},
-                  {},     {},   {},    {},      {},     Expression(&sizes)};
+  CpuKernel frame(kernel, *caps, options, module, builder, sizes);
   OpBuilder &body = frame.builder;
   auto toIndex = [&](Value value) -> Value {
     return arith::IndexCastOp::create(body, loc, body.getIndexType(), value);
@@ -343,46 +216,25 @@ FailureOr<LaunchShape> cpu::buildKernel(dispatch::KernelOp kernel, StringRef lev
   frame.end = toIndex(entry->getArgument(3));
   frame.worker = toIndex(entry->getArgument(4));
   frame.scratch = memrefOfPointer(body, loc, entry->getArgument(5), body.getI8Type(), 0);
-
   // Outputs follow the inputs in `args`.
   int32_t slot = 0;
-  auto makeAccess = [&](Type type, Sizes strides) {
-    auto tensor = cast<RankedTensorType>(type);
+  frame.bind([&](RankedTensorType type, const Sizes &strides) {
     Value address = LLVM::GEPOp::create(body, loc, pointer, pointer, entry->getArgument(0),
                                         ArrayRef<LLVM::GEPArg>{slot++});
     Value data = LLVM::LoadOp::create(body, loc, pointer, address, /*alignment=*/8,
                                       /*isVolatile=*/false, /*isNonTemporal=*/false,
                                       /*isInvariant=*/true);
     // Code does not depend on the number of elements, which is for readers.
-    Value memref = memrefOfPointer(body, loc, data, storageType(tensor.getElementType()),
-                                   elementsSpanned(tensor, strides).asConstant().value_or(0));
-    return Access{memref, std::move(strides), tensor};
-  };
-  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
-    frame.arguments.push_back(makeAccess(type, kernel.getArgumentStrides(i)));
-    frame.expression.bindMemory(kernel.getBody().getArgument(i), frame.arguments.back());
-  }
-  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    frame.results.push_back(makeAccess(type, kernel.getResultStrides(i)));
+    return memrefOfPointer(body, loc, data, storageType(type.getElementType()),
+                           elementsSpanned(type, strides).asConstant().value_or(0));
+  });
 
   FaultRecord faults(frame);
-  frame.expression.onBadIndex([&](OpBuilder &at, Location where, Value index, Value size) {
-    faults.record(at, where, LUMEN_ABI_FAULT_INDEX, index, size);
-  });
-
-  KernelBuilder build = builderFor(root);
-  if (!build)
-    return kernel.emitError("has the root ") << root->getName() << ", which has no CPU builder";
-  // Tensors of size zero are legal and need no work; builders may rely on there
-  // being some.
-  bool isEmpty = llvm::all_of(kernel.getResultTypes(), [](Type type) {
-    return llvm::is_contained(cast<RankedTensorType>(type).getShape(), 0);
-  });
-  FailureOr<LaunchShape> shape = isEmpty ? LaunchShape{0, 1, 0} : build(frame);
+  FailureOr<LaunchShape> shape = hasNoResults(kernel) ? LaunchShape{0, 1, 0} : buildBody(frame);
   if (failed(shape))
     return failure();
   body.setInsertionPointToEnd(entry);
-  faults.emitReturn(*shape);
+  emitReturn(frame, faults, *shape);
   if (!shape->grid.asConstant())
     makeGridFunction(kernel, level, shape->grid, module);
   if (options.sanitizeAddress)

@@ -20,7 +20,7 @@ struct LevelRow {
   int64_t vectorBytes, numRegisters;
   bool maskedOps;
   bool isDefault;
-  StringRef multiplyPairs; ///< see Capabilities
+  StringRef multiplyPairs; ///< see loops::Capabilities
   /// Features of the host, by LLVM's names, which the level adds to the next.
   ArrayRef<StringRef> hostFeatures;
 };
@@ -87,9 +87,9 @@ ArrayRef<StringRef> cpu::levelNames() {
   return names;
 }
 
-const Capabilities *cpu::capabilitiesOf(StringRef level) {
+const IsaLevel *cpu::capabilitiesOf(StringRef level) {
   static const auto table = [] {
-    std::array<Capabilities, std::size(kLevels)> table;
+    std::array<IsaLevel, std::size(kLevels)> table;
     for (auto [row, caps] : llvm::zip_equal(kLevels, table)) {
       caps.vectorBytes = row.vectorBytes;
       caps.numRegisters = row.numRegisters;

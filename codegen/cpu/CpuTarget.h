@@ -18,7 +18,7 @@ std::unique_ptr<Target> createCpuTarget();
 void prepareContext(mlir::MLIRContext &context);
 
 /// What `level` offers, or null for an unknown name.
-const Capabilities *capabilitiesOf(llvm::StringRef level);
+const IsaLevel *capabilitiesOf(llvm::StringRef level);
 
 /// The names of all levels, most demanding first.
 llvm::ArrayRef<llvm::StringRef> levelNames();
@@ -45,7 +45,7 @@ mlir::FailureOr<LaunchShape> buildKernel(dispatch::KernelOp kernel, llvm::String
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 
 /// Translates a module of the LLVM dialect and emits it.
-mlir::LogicalResult emitCode(mlir::ModuleOp module, const Capabilities &caps,
+mlir::LogicalResult emitCode(mlir::ModuleOp module, const IsaLevel &caps,
                              const CodegenOptions &options, CodeForm form,
                              llvm::SmallVectorImpl<char> &out);
 

@@ -12,7 +12,7 @@
 
 #include "codegen/cpu/ConvolutionAxes.h"
 #include "codegen/cpu/MatrixProduct.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 #include "codegen/cpu/ProductNest.h"
 
 using namespace mlir;

@@ -31,7 +31,7 @@ static const llvm::Target *findTarget(std::string &error) {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
 }
 
-static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::Capabilities &caps, int optLevel,
+static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::IsaLevel &caps, int optLevel,
                                                         std::string &error) {
   const llvm::Target *target = findTarget(error);
   if (!target)
@@ -124,7 +124,7 @@ static void storeSingleLanes(llvm::Module &module) {
       }
 }
 
-LogicalResult cpu::emitCode(ModuleOp module, const Capabilities &caps,
+LogicalResult cpu::emitCode(ModuleOp module, const IsaLevel &caps,
                             const CodegenOptions &options, CodeForm form,
                             SmallVectorImpl<char> &out) {
   // A context of our own: contexts are not shared between threads.

@@ -1,8 +1,8 @@
 //===- Epilogue.cpp - what becomes of a finished tile ---------------------===//
 
 #include "codegen/cpu/Epilogue.h"
-#include "codegen/cpu/Nest.h"
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Nest.h"
+#include "codegen/loops/Rows.h"
 
 #include "llvm/Support/xxhash.h"
 

@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/MatrixProduct.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 #include "codegen/cpu/ProductNest.h"
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Rows.h"
 
 using namespace mlir;
 using namespace lumen;

@@ -1,7 +1,7 @@
 //===- MicroKernel.cpp - register tiles of matrix products ----------------===//
 
 #include "codegen/cpu/MicroKernel.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;

@@ -1,7 +1,7 @@
 //===- ProductNest.cpp - the loops around the micro-kernel ----------------===//
 
 #include "codegen/cpu/ProductNest.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;

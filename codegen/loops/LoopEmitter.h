@@ -4,19 +4,19 @@
 // structured loops that carry values, and elements of strided tensors.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LUMEN_CODEGEN_CPU_LOOPEMITTER_H
-#define LUMEN_CODEGEN_CPU_LOOPEMITTER_H
+#ifndef LUMEN_CODEGEN_LOOPS_LOOPEMITTER_H
+#define LUMEN_CODEGEN_LOOPS_LOOPEMITTER_H
 
-#include "codegen/cpu/CpuKernel.h"
+#include "codegen/loops/LoopKernel.h"
 
-namespace lumen::cpu {
+namespace lumen::loops {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
 class LoopEmitter {
 public:
-  explicit LoopEmitter(CpuKernel &kernel) : LoopEmitter(kernel, kernel.builder) {}
-  LoopEmitter(CpuKernel &kernel, mlir::OpBuilder builder)
+  explicit LoopEmitter(LoopKernel &kernel) : LoopEmitter(kernel, kernel.builder) {}
+  LoopEmitter(LoopKernel &kernel, mlir::OpBuilder builder)
       : kernel(kernel), builder(builder), loc(kernel.loc) {}
 
   // Indices.
@@ -83,7 +83,7 @@ public:
     return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   mlir::OpBuilder builder;
   mlir::Location loc;
 };
@@ -100,18 +100,18 @@ void emitSelection(LoopEmitter &emit, mlir::Value total, mlir::Value count,
 
 /// Calls `body` with the indices of every row of units [begin, end): units count
 /// through `sizes` without the dimension `axis` (-1: all of them).
-void emitRowUnits(CpuKernel &kernel, llvm::ArrayRef<SymExpr> sizes, int64_t axis,
+void emitRowUnits(LoopKernel &kernel, llvm::ArrayRef<SymExpr> sizes, int64_t axis,
                   llvm::function_ref<void(LoopEmitter &, llvm::ArrayRef<mlir::Value>)> body);
 
 /// A launch of `units`, each of which takes about so long.
 LaunchShape launchOf(const SymExpr &units, double nanoseconds);
 
 /// Checks that the results of the kernel's root, and nothing else, leave the kernel.
-mlir::LogicalResult expectAlone(CpuKernel &kernel);
+mlir::LogicalResult expectAlone(LoopKernel &kernel);
 
 /// A value of the schedule that a kernel reads from memory.
-const Access &memoryOf(CpuKernel &kernel, mlir::Value value);
+const Access &memoryOf(LoopKernel &kernel, mlir::Value value);
 
-} // namespace lumen::cpu
+} // namespace lumen::loops
 
-#endif // LUMEN_CODEGEN_CPU_LOOPEMITTER_H
+#endif // LUMEN_CODEGEN_LOOPS_LOOPEMITTER_H

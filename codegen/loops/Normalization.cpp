@@ -7,18 +7,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Rows.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 namespace {
 
 /// Passes over rows that are kept in a buffer between them.
 class RowPasses {
 public:
-  RowPasses(CpuKernel &kernel, const RowPlan &plan, Value operand, Type type)
+  RowPasses(LoopKernel &kernel, const RowPlan &plan, Value operand, Type type)
       : kernel(kernel), plan(plan), operand(operand), type(type),
         needed(plan.rowSize() * (plan.vectorIsReduced ? 1 : plan.lanes)),
         elements(needed.asConstant().value_or(kMostElements)),
@@ -126,7 +126,7 @@ private:
     kernel.expression.store(b, kernel.loc, value, access(), bufferPosition(index, position));
   }
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   const RowPlan &plan;
   Value operand;
   Type type;        ///< in which rows are computed
@@ -138,7 +138,7 @@ private:
 };
 
 /// The plan of a root whose result has the operand's shape.
-RowPlan planRows(CpuKernel &kernel, const llvm::SmallBitVector &reduced, int64_t unroll) {
+RowPlan planRows(LoopKernel &kernel, const llvm::SmallBitVector &reduced, int64_t unroll) {
   Value operand = kernel.root->getOperand(0), result = kernel.root->getResult(0);
   auto type = cast<RankedTensorType>(operand.getType());
   Expression epilogue = kernel.expression;
@@ -160,7 +160,7 @@ RowPlan planRows(CpuKernel &kernel, const llvm::SmallBitVector &reduced, int64_t
 
 } // namespace
 
-static FailureOr<LaunchShape> buildSoftmax(CpuKernel &kernel, SoftmaxOp op) {
+static FailureOr<LaunchShape> buildSoftmax(LoopKernel &kernel, SoftmaxOp op) {
   Location loc = kernel.loc;
   auto operand = cast<RankedTensorType>(op.getOperand().getType());
   llvm::SmallBitVector reduced(operand.getRank());
@@ -200,7 +200,7 @@ static FailureOr<LaunchShape> buildSoftmax(CpuKernel &kernel, SoftmaxOp op) {
   return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), passes.scratchSize()};
 }
 
-static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
+static FailureOr<LaunchShape> buildNorm(LoopKernel &kernel, NormOp op) {
   Location loc = kernel.loc;
   auto operand = cast<RankedTensorType>(op.getOperand().getType());
   int64_t rank = operand.getRank();
@@ -267,7 +267,7 @@ static FailureOr<LaunchShape> buildNorm(CpuKernel &kernel, NormOp op) {
   return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), passes.scratchSize()};
 }
 
-FailureOr<LaunchShape> cpu::buildNormalization(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildNormalization(LoopKernel &kernel) {
   if (failed(checkResultShapes(kernel)))
     return failure();
   return llvm::TypeSwitch<Operation *, FailureOr<LaunchShape>>(kernel.root)

@@ -5,13 +5,13 @@
 // the rest is cut into work units.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LUMEN_CODEGEN_CPU_NEST_H
-#define LUMEN_CODEGEN_CPU_NEST_H
+#ifndef LUMEN_CODEGEN_LOOPS_NEST_H
+#define LUMEN_CODEGEN_LOOPS_NEST_H
 
 #include "codegen/common/AccessAnalysis.h"
-#include "codegen/cpu/CpuKernel.h"
+#include "codegen/loops/LoopKernel.h"
 
-namespace lumen::cpu {
+namespace lumen::loops {
 
 /// Consecutive dimensions of the space that are walked as one.
 struct NestLoop {
@@ -43,12 +43,12 @@ struct NestPlan {
 
 /// Lanes that suit the element types of a kernel: full registers of the
 /// widest type, but not less than what 32-bit elements fill.
-int64_t preferredLanes(CpuKernel &kernel);
+int64_t preferredLanes(LoopKernel &kernel);
 
 /// Calls `body` at every position of units [begin, end) of the plan, with
 /// `offsets` added to the indices; the index of an interleaved loop stays at its
 /// offset, that of a tiled loop is the begin of a block. `body` must not keep the builder.
-void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<SymExpr> offsets,
+void emitNest(LoopKernel &kernel, const NestPlan &plan, llvm::ArrayRef<SymExpr> offsets,
               mlir::Value begin, mlir::Value end,
               llvm::function_ref<void(mlir::OpBuilder &, const Position &)> body);
 
@@ -56,7 +56,7 @@ void emitNest(CpuKernel &kernel, const NestPlan &plan, llvm::ArrayRef<SymExpr> o
 /// masked or scalar as the level likes it. `size` is the largest value of
 /// `high`; `high - low` is a multiple of `lanes` except where high == size.
 void emitVectorLoop(
-    CpuKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high,
+    LoopKernel &kernel, mlir::OpBuilder &builder, mlir::Value low, mlir::Value high,
     const SymExpr &size, int64_t lanes,
     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value index, int64_t lanes, mlir::Value mask)>
         body);
@@ -72,6 +72,6 @@ mlir::Value makeMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value c
 /// Fewest units that are worth waking another thread for.
 int64_t grainFor(double unitNanoseconds, const SymExpr &units);
 
-} // namespace lumen::cpu
+} // namespace lumen::loops
 
-#endif // LUMEN_CODEGEN_CPU_NEST_H
+#endif // LUMEN_CODEGEN_LOOPS_NEST_H

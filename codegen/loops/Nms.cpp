@@ -1,10 +1,10 @@
 //===- Nms.cpp - selects boxes of which no two overlap much ---------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
+#include "codegen/loops/LoopEmitter.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 namespace {
 
@@ -43,7 +43,7 @@ static Value overlap(LoopEmitter &e, const Box &a, const Box &b, Value threshold
   return overlaps;
 }
 
-FailureOr<LaunchShape> cpu::buildNms(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildNms(LoopKernel &kernel) {
   auto op = cast<NmsOp>(kernel.root);
   const Access &boxes = memoryOf(kernel, op.getBoxes()), &scores = memoryOf(kernel, op.getScores());
   const Access &selected = kernel.results[0], &order = kernel.results[1],

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 namespace {
 
@@ -31,7 +31,7 @@ static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(
 
 /// Results by shape. A reshape in front of a contiguous result only renames its
 /// indices: the space is then that of the operand, whose rows stay straight.
-static SmallVector<Space> makeSpaces(CpuKernel &kernel) {
+static SmallVector<Space> makeSpaces(LoopKernel &kernel) {
   SmallVector<Space> spaces;
   for (auto [i, access] : llvm::enumerate(kernel.results)) {
     Value value = kernel.yielded(i);
@@ -167,7 +167,7 @@ static Value interleave(OpBuilder &builder, Location loc, ArrayRef<Value> rows, 
 
 /// A square of registers, mirrored at its diagonal by exchanging ever smaller
 /// blocks.
-void cpu::transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &rows) {
+void loops::transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value> &rows) {
   int64_t size = rows.size();
   for (int64_t block = size / 2; block > 0; block /= 2) {
     SmallVector<int64_t> upper(size), lower(size);
@@ -186,7 +186,7 @@ void cpu::transposeTile(OpBuilder &builder, Location loc, SmallVectorImpl<Value>
 }
 
 /// Computes and stores the results at one row of a position of the nest.
-static void emitRow(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+static void emitRow(LoopKernel &kernel, OpBuilder &builder, const Space &space,
                     const Expression &expression, const Position &position) {
   SmallVector<Value> values;
   for (Value value : space.values)
@@ -196,7 +196,7 @@ static void emitRow(CpuKernel &kernel, OpBuilder &builder, const Space &space,
 }
 
 /// A block of `lanes` rows of a tiled loop.
-static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+static void emitTile(LoopKernel &kernel, OpBuilder &builder, const Space &space,
                      const Expression &expression, const AccessAnalysis &analysis,
                      const NestPlan &plan, const Position &position) {
   Location loc = kernel.loc;
@@ -257,7 +257,7 @@ static void emitTile(CpuKernel &kernel, OpBuilder &builder, const Space &space,
 }
 
 /// Computes and stores the results at a position of the nest.
-static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &space,
+static void emitElements(LoopKernel &kernel, OpBuilder &builder, const Space &space,
                          const Expression &expression, const AccessAnalysis &analysis,
                          const NestPlan &plan, const Position &position) {
   if (plan.tiledLoop >= 0)
@@ -310,7 +310,7 @@ static void emitElements(CpuKernel &kernel, OpBuilder &builder, const Space &spa
   }
 }
 
-FailureOr<LaunchShape> cpu::buildElementwise(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildElementwise(LoopKernel &kernel) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
   int64_t lanes = preferredLanes(kernel);

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/LoopEmitter.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr int64_t kPanel = 64; // columns of a packed parameter
 
 class CellEmitter {
 public:
-  CellEmitter(CpuKernel &kernel, RecurrenceOp op)
+  CellEmitter(LoopKernel &kernel, RecurrenceOp op)
       : kernel(kernel), op(op), cell(op.getCell().front()),
         element(registerType(cast<RankedTensorType>(op.getInput().getType()).getElementType())),
         lanes(kernel.caps.lanes(element)), expression(kernel.expression) {}
@@ -46,7 +46,7 @@ private:
     return cast<RankedTensorType>(stateArguments()[i].getType()).getDimSize(0);
   }
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   RecurrenceOp op;
   Block &cell;
   Type element;
@@ -243,7 +243,7 @@ void CellEmitter::emitRow(LoopEmitter &emit, Value row) {
     });
 }
 
-FailureOr<LaunchShape> cpu::buildRecurrence(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildRecurrence(LoopKernel &kernel) {
   auto op = cast<RecurrenceOp>(kernel.root);
   CellEmitter cell(kernel, op);
   cell.allocate();

@@ -1,11 +1,11 @@
 //===- LoopEmitter.cpp - scalar code with loops, written briefly ----------===//
 
-#include "codegen/cpu/LoopEmitter.h"
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/LoopEmitter.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 Value LoopEmitter::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
@@ -161,7 +161,7 @@ Value LoopEmitter::isLarger(Value a, Value b, bool isUnsigned) {
 // Selection
 //===----------------------------------------------------------------------===//
 
-void cpu::emitSelection(LoopEmitter &emit, Value total, Value count,
+void loops::emitSelection(LoopEmitter &emit, Value total, Value count,
                         llvm::function_ref<Value(LoopEmitter &, Value)> candidate,
                         llvm::function_ref<Value(LoopEmitter &, Value)> load,
                         llvm::function_ref<void(LoopEmitter &, Value, Value)> store,
@@ -212,7 +212,7 @@ void cpu::emitSelection(LoopEmitter &emit, Value total, Value count,
   });
 }
 
-void cpu::emitRowUnits(CpuKernel &kernel, ArrayRef<SymExpr> sizes, int64_t axis,
+void loops::emitRowUnits(LoopKernel &kernel, ArrayRef<SymExpr> sizes, int64_t axis,
                        llvm::function_ref<void(LoopEmitter &, ArrayRef<Value>)> body) {
   LoopEmitter emit(kernel);
   Sizes outer(sizes);
@@ -224,11 +224,11 @@ void cpu::emitRowUnits(CpuKernel &kernel, ArrayRef<SymExpr> sizes, int64_t axis,
   });
 }
 
-LaunchShape cpu::launchOf(const SymExpr &units, double nanoseconds) {
+LaunchShape loops::launchOf(const SymExpr &units, double nanoseconds) {
   return {units, grainFor(nanoseconds, typicalValue(units)), 0};
 }
 
-LogicalResult cpu::expectAlone(CpuKernel &kernel) {
+LogicalResult loops::expectAlone(LoopKernel &kernel) {
   dispatch::KernelOp op = kernel.op;
   Operation *yield = op.getBody().front().getTerminator();
   bool isAlone = llvm::equal(yield->getOperands(), kernel.root->getResults()) &&
@@ -241,7 +241,7 @@ LogicalResult cpu::expectAlone(CpuKernel &kernel) {
          << kernel.root->getName() << ", which is a kernel of its own";
 }
 
-FailureOr<LaunchShape> cpu::buildLoops(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildLoops(LoopKernel &kernel) {
   if (failed(expectAlone(kernel)))
     return failure();
   return llvm::TypeSwitch<Operation *, FailureOr<LaunchShape>>(kernel.root)
@@ -255,7 +255,7 @@ FailureOr<LaunchShape> cpu::buildLoops(CpuKernel &kernel) {
       .Case([&](UniqueOp) { return buildUnique(kernel); });
 }
 
-const Access &cpu::memoryOf(CpuKernel &kernel, Value value) {
+const Access &loops::memoryOf(LoopKernel &kernel, Value value) {
   const Access *access = kernel.expression.findMemory(value);
   assert(access && "a value that is not an argument of the kernel");
   return *access;

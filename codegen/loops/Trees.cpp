@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
+#include "codegen/loops/LoopEmitter.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 /// Walks at a time: their places and the addresses of their rows fill the registers.
 static constexpr int64_t kWalks = 8;
@@ -24,7 +24,7 @@ namespace {
 
 class TreesBuilder {
 public:
-  explicit TreesBuilder(CpuKernel &kernel)
+  explicit TreesBuilder(LoopKernel &kernel)
       : kernel(kernel), op(cast<TreesOp>(kernel.root)), input(memoryOf(kernel, op.getInput())),
         thresholds(memoryOf(kernel, op.getThresholds())), links(memoryOf(kernel, op.getLinks())),
         leaves(memoryOf(kernel, op.getLeaves())), roots(memoryOf(kernel, op.getRoots())),
@@ -42,7 +42,7 @@ private:
   void combine(LoopEmitter &emit, Value weight, ArrayRef<Value> place);
   Value rootAt(LoopEmitter &emit, Value tree) { return emit.toIndex(emit.load(roots, {tree})); }
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   TreesOp op;
   const Access &input, &thresholds, &links, &leaves, &roots, &weights, &result;
 };
@@ -193,4 +193,4 @@ LaunchShape TreesBuilder::build() {
   return launchOf(groups * blocks, blockRows * trees / typicalValue(groups) * depth);
 }
 
-FailureOr<LaunchShape> cpu::buildTrees(CpuKernel &kernel) { return TreesBuilder(kernel).build(); }
+FailureOr<LaunchShape> loops::buildTrees(LoopKernel &kernel) { return TreesBuilder(kernel).build(); }

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
+#include "codegen/loops/LoopEmitter.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 static Value combine(LoopEmitter &emit, ScatterKind kind, Value old, Value update,
                      bool isUnsigned) {
@@ -33,7 +33,7 @@ static Value combine(LoopEmitter &emit, ScatterKind kind, Value old, Value updat
   llvm_unreachable("all cases return");
 }
 
-FailureOr<LaunchShape> cpu::buildScatter(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildScatter(LoopKernel &kernel) {
   auto op = cast<ScatterOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand());
   const Access &updates = memoryOf(kernel, op.getUpdates()), &result = kernel.results[0];

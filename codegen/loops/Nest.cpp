@@ -1,12 +1,12 @@
 //===- Nest.cpp - a parallel, vectorised loop nest over a box -------------===//
 
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
-int64_t cpu::preferredLanes(CpuKernel &kernel) {
+int64_t loops::preferredLanes(LoopKernel &kernel) {
   int64_t bytes = 1;
   auto visit = [&](Type type) {
     bytes = std::max(bytes, dispatch::elementBytes(cast<RankedTensorType>(type).getElementType()));
@@ -19,7 +19,7 @@ int64_t cpu::preferredLanes(CpuKernel &kernel) {
   return kernel.caps.vectorBytes / std::min<int64_t>(bytes, 4);
 }
 
-int64_t cpu::grainFor(double unitNanoseconds, const SymExpr &units) {
+int64_t loops::grainFor(double unitNanoseconds, const SymExpr &units) {
   // Handing work to a waiting thread costs 0.13 us, waking one up to 5 us.
   constexpr double worthwhile = 10000;
   double grain = std::ceil(worthwhile / std::max(unitNanoseconds, 0.01));
@@ -143,7 +143,7 @@ NestPlan NestPlan::make(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
   return plan;
 }
 
-Value cpu::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes) {
+Value loops::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes) {
   auto type = VectorType::get({lanes}, builder.getI32Type());
   SmallVector<int32_t> steps(lanes);
   std::iota(steps.begin(), steps.end(), 0);
@@ -154,7 +154,7 @@ Value cpu::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lanes
   return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lane, limits);
 }
 
-void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value high,
+void loops::emitVectorLoop(LoopKernel &kernel, OpBuilder &builder, Value low, Value high,
                          const SymExpr &size, int64_t lanes,
                          llvm::function_ref<void(OpBuilder &, Value, int64_t, Value)> body) {
   Location loc = kernel.loc;
@@ -181,7 +181,7 @@ void cpu::emitVectorLoop(CpuKernel &kernel, OpBuilder &builder, Value low, Value
   body(inner, from, lanes, makeMask(inner, loc, count, lanes));
 }
 
-void cpu::emitNest(CpuKernel &kernel, const NestPlan &plan, ArrayRef<SymExpr> offsets, Value begin,
+void loops::emitNest(LoopKernel &kernel, const NestPlan &plan, ArrayRef<SymExpr> offsets, Value begin,
                    Value end, llvm::function_ref<void(OpBuilder &, const Position &)> body) {
   if (plan.units == SymExpr(0))
     return;

@@ -7,17 +7,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Rows.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 namespace {
 
 class WindowBuilder {
 public:
-  WindowBuilder(CpuKernel &kernel, WindowOp op)
+  WindowBuilder(LoopKernel &kernel, WindowOp op)
       : kernel(kernel), op(op), loc(kernel.loc),
         operand(cast<RankedTensorType>(op.getOperand().getType())),
         element(operand.getElementType()), type(accumulationType(element)),
@@ -41,7 +41,7 @@ private:
   }
   bool needsCount() { return op.getKind() == WindowKind::Average && !op.getCountIncludePad(); }
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   WindowOp op;
   Location loc;
   RankedTensorType operand;
@@ -297,7 +297,7 @@ LaunchShape WindowBuilder::build() {
   return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), 0};
 }
 
-FailureOr<LaunchShape> cpu::buildWindow(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildWindow(LoopKernel &kernel) {
   if (failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<WindowOp>(kernel.root);

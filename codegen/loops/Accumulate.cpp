@@ -1,12 +1,12 @@
 //===- Accumulate.cpp - what is carried along a dimension -----------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
+#include "codegen/loops/LoopEmitter.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
-FailureOr<LaunchShape> cpu::buildAccumulate(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildAccumulate(LoopKernel &kernel) {
   auto op = cast<AccumulateOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand()), &result = kernel.results[0];
   Sizes sizes = sizesOf(operand.type);
@@ -40,7 +40,7 @@ FailureOr<LaunchShape> cpu::buildAccumulate(CpuKernel &kernel) {
   return launchOf(product(rows), 2.0 * typicalValue(sizes[axis]));
 }
 
-FailureOr<LaunchShape> cpu::buildNonzero(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildNonzero(LoopKernel &kernel) {
   auto op = cast<NonzeroOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand());
   const Access &indices = kernel.results[0], &count = kernel.results[1];

@@ -1,34 +1,34 @@
 //===- Rows.cpp - loops that combine the elements of a row ----------------===//
 
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Rows.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-Type cpu::accumulationType(Type element) {
+Type loops::accumulationType(Type element) {
   Type type = registerType(element);
   if (auto narrow = dyn_cast<FloatType>(type); narrow && narrow.getWidth() < 32)
     return Float32Type::get(type.getContext());
   return type;
 }
 
-Value cpu::widen(OpBuilder &builder, Location loc, Value value) {
+Value loops::widen(OpBuilder &builder, Location loc, Value value) {
   Type element = getElementTypeOrSelf(value.getType());
   return accumulationType(element) == element ? value : emitExtend(builder, loc, value);
 }
 
-Value cpu::narrow(OpBuilder &builder, Location loc, Value value, Type element) {
+Value loops::narrow(OpBuilder &builder, Location loc, Value value, Type element) {
   return getElementTypeOrSelf(value.getType()) == registerType(element)
              ? value
              : emitRound(builder, loc, value, element);
 }
 
-Value cpu::combine(OpBuilder &builder, Location loc, const Accumulator &accumulator, Value a,
+Value loops::combine(OpBuilder &builder, Location loc, const Accumulator &accumulator, Value a,
                    Value b) {
   bool isFloat = isa<FloatType>(accumulator.type), isUnsigned = accumulator.isUnsigned;
   switch (accumulator.kind) {
@@ -55,7 +55,7 @@ Value cpu::combine(OpBuilder &builder, Location loc, const Accumulator &accumula
   llvm_unreachable("unknown kind");
 }
 
-Value cpu::neutral(OpBuilder &builder, Location loc, const Accumulator &accumulator,
+Value loops::neutral(OpBuilder &builder, Location loc, const Accumulator &accumulator,
                    int64_t lanes) {
   Type type = accumulator.type;
   TypedAttr value;
@@ -81,7 +81,7 @@ Value cpu::neutral(OpBuilder &builder, Location loc, const Accumulator &accumula
   return arith::ConstantOp::create(builder, loc, value);
 }
 
-Value cpu::constantLike(OpBuilder &builder, Location loc, Value like, double value) {
+Value loops::constantLike(OpBuilder &builder, Location loc, Value like, double value) {
   Type type = getElementTypeOrSelf(like.getType());
   TypedAttr attr = builder.getFloatAttr(type, value);
   if (auto vector = dyn_cast<VectorType>(like.getType()))
@@ -196,7 +196,7 @@ static Value constantIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-void cpu::emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
+void loops::emitRows(LoopKernel &kernel, const RowPlan &plan, int64_t rank,
                    llvm::function_ref<void(OpBuilder &, Rows)> body) {
   if (plan.units == SymExpr(0))
     return;
@@ -276,7 +276,7 @@ public:
   using Element =
       llvm::function_ref<SmallVector<Value>(OpBuilder &, const Position &, Value, unsigned)>;
 
-  Walk(CpuKernel &kernel, const RowPlan &plan, Rows rows, ArrayRef<Accumulator> accumulators,
+  Walk(LoopKernel &kernel, const RowPlan &plan, Rows rows, ArrayRef<Accumulator> accumulators,
        Element element)
       : kernel(kernel), plan(plan), rows(rows), accumulators(accumulators), element(element),
         loc(kernel.loc) {}
@@ -296,7 +296,7 @@ private:
   void visit(OpBuilder &builder, unsigned row, ArrayRef<Value> indices, int64_t lanes, Value mask,
              Value linear, unsigned set, SmallVectorImpl<Value> &state);
 
-  CpuKernel &kernel;
+  LoopKernel &kernel;
   const RowPlan &plan;
   Rows rows;
   ArrayRef<Accumulator> accumulators;
@@ -460,7 +460,7 @@ SmallVector<SmallVector<Value>> Walk::run(OpBuilder &builder) {
   return results;
 }
 
-SmallVector<SmallVector<Value>> cpu::walkRows(CpuKernel &kernel, const RowPlan &plan,
+SmallVector<SmallVector<Value>> loops::walkRows(LoopKernel &kernel, const RowPlan &plan,
                                               OpBuilder &builder, Rows rows,
                                               ArrayRef<Accumulator> accumulators,
                                               Walk::Element element) {
@@ -471,7 +471,7 @@ SmallVector<SmallVector<Value>> cpu::walkRows(CpuKernel &kernel, const RowPlan &
 // Results
 //===----------------------------------------------------------------------===//
 
-void cpu::storeResults(CpuKernel &kernel, const Expression &expression, OpBuilder &builder,
+void loops::storeResults(LoopKernel &kernel, const Expression &expression, OpBuilder &builder,
                        const Position &position) {
   SmallVector<Value> values;
   for (unsigned i = 0; i < kernel.results.size(); ++i)
@@ -480,7 +480,7 @@ void cpu::storeResults(CpuKernel &kernel, const Expression &expression, OpBuilde
     kernel.expression.store(builder, kernel.loc, value, access, position);
 }
 
-LogicalResult cpu::checkResultShapes(CpuKernel &kernel) {
+LogicalResult loops::checkResultShapes(LoopKernel &kernel) {
   Sizes shape = sizesOf(kernel.root->getResult(0));
   for (const Access &access : kernel.results)
     if (sizesOf(access.type) != shape)

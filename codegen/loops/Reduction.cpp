@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/Rows.h"
+#include "codegen/loops/Rows.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
-FailureOr<LaunchShape> cpu::buildReduction(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildReduction(LoopKernel &kernel) {
   if (failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<ReduceOp>(kernel.root);

@@ -6,12 +6,12 @@
 // one (each lane is a row of its own).
 //
 //===----------------------------------------------------------------------===//
-#ifndef LUMEN_CODEGEN_CPU_ROWS_H
-#define LUMEN_CODEGEN_CPU_ROWS_H
+#ifndef LUMEN_CODEGEN_LOOPS_ROWS_H
+#define LUMEN_CODEGEN_LOOPS_ROWS_H
 
-#include "codegen/cpu/Nest.h"
+#include "codegen/loops/Nest.h"
 
-namespace lumen::cpu {
+namespace lumen::loops {
 
 /// What is accumulated over a row.
 struct Accumulator {
@@ -48,7 +48,7 @@ using Rows = llvm::ArrayRef<Position>;
 
 /// Calls `body` for all rows of the kernel's units; it gets several independent
 /// rows at once where that hides latency.
-void emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
+void emitRows(LoopKernel &kernel, const RowPlan &plan, int64_t rank,
               llvm::function_ref<void(mlir::OpBuilder &, Rows)> body);
 
 /// Walks `rows` once. `element` is called at positions of the operand with the
@@ -56,7 +56,7 @@ void emitRows(CpuKernel &kernel, const RowPlan &plan, int64_t rank,
 /// holds per row the accumulated values: scalars where the vector dimension is
 /// reduced, else vectors.
 llvm::SmallVector<llvm::SmallVector<mlir::Value>>
-walkRows(CpuKernel &kernel, const RowPlan &plan, mlir::OpBuilder &builder, Rows rows,
+walkRows(LoopKernel &kernel, const RowPlan &plan, mlir::OpBuilder &builder, Rows rows,
          llvm::ArrayRef<Accumulator> accumulators,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, const Position &,
                                                            mlir::Value bufferIndex, unsigned row)>
@@ -83,12 +83,12 @@ mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 mlir::Type accumulationType(mlir::Type element);
 
 /// Emits all results of the kernel at `position` and stores them.
-void storeResults(CpuKernel &kernel, const Expression &expression, mlir::OpBuilder &builder,
+void storeResults(LoopKernel &kernel, const Expression &expression, mlir::OpBuilder &builder,
                   const Position &position);
 
 /// Whether every result has the shape of the root's; emits a diagnostic if not.
-mlir::LogicalResult checkResultShapes(CpuKernel &kernel);
+mlir::LogicalResult checkResultShapes(LoopKernel &kernel);
 
-} // namespace lumen::cpu
+} // namespace lumen::loops
 
-#endif // LUMEN_CODEGEN_CPU_ROWS_H
+#endif // LUMEN_CODEGEN_LOOPS_ROWS_H

@@ -1,10 +1,10 @@
 //===- Sort.cpp - rows in order, and what is different in them ------------===//
 
-#include "codegen/cpu/LoopEmitter.h"
+#include "codegen/loops/LoopEmitter.h"
 
 using namespace mlir;
 using namespace lumen;
-using namespace lumen::cpu;
+using namespace lumen::loops;
 
 static bool isUnsignedType(RankedTensorType type) {
   return type.getElementType().isUnsignedInteger();
@@ -25,7 +25,7 @@ static void storeNumber(LoopEmitter &emit, const Access &access, ArrayRef<Value>
   emit.store(emit.toI64(number), access, at);
 }
 
-FailureOr<LaunchShape> cpu::buildSort(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildSort(LoopKernel &kernel) {
   auto op = cast<SortOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand());
   const Access &values = kernel.results[0], &indices = kernel.results[1];
@@ -68,7 +68,7 @@ FailureOr<LaunchShape> cpu::buildSort(CpuKernel &kernel) {
   return launchOf(product(rows), comparisons * 10);
 }
 
-FailureOr<LaunchShape> cpu::buildUnique(CpuKernel &kernel) {
+FailureOr<LaunchShape> loops::buildUnique(LoopKernel &kernel) {
   auto op = cast<UniqueOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand());
   const Access &first = kernel.results[0], &inverse = kernel.results[1],

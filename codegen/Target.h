@@ -36,11 +36,25 @@ struct LaunchShape {
   uint64_t scratchSize = 0;
 };
 
+/// The code of one kernel for a target whose code is data, and how it is launched; see
+/// lumen_abi_gpu_launch.
+struct KernelBinary {
+  llvm::SmallVector<char, 0> code;
+  uint32_t block = 1; ///< threads of a workgroup
+  uint32_t unitsPerWorkgroup = 1;
+  uint32_t sharedSize = 0; ///< bytes of workgroup memory
+  uint32_t flags = 0;      ///< LUMEN_ABI_GPU_FAULTS
+  uint64_t features = 0;   ///< LUMEN_ABI_GPU_*
+  std::string missing;     ///< why there is no code; empty: there is
+};
+
 /// Kernels of one level, compiled together.
 struct CompiledKernels {
   /// A relocatable object that defines one function per kernel, named
   /// `<kernel>.<level>`, hidden. Empty for targets whose code is data.
   llvm::SmallVector<char, 0> object;
+  /// For targets whose code is data, in the order of the kernels that were asked for.
+  std::vector<KernelBinary> binaries;
   /// In the order of the kernels that were asked for.
   std::vector<LaunchShape> shapes;
 };

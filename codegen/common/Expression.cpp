@@ -235,18 +235,19 @@ Value ExpressionEmitter::emitConstant(ConstantOp op, const LanePlace &place) {
   for (Attribute value : dense.getValues<Attribute>())
     values.push_back(scalarOf(value, stored));
   auto table = DenseElementsAttr::get(tableType, values);
-  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  Operation *module = SymbolTable::getNearestSymbolTable(builder.getInsertionBlock()->getParentOp());
+  Block &globals = module->getRegion(0).front();
   auto memrefType = MemRefType::get(tableType.getShape(), stored);
   memref::GlobalOp global;
   unsigned count = 0;
-  for (auto other : module.getOps<memref::GlobalOp>()) {
+  for (auto other : globals.getOps<memref::GlobalOp>()) {
     if (other.getInitialValue() == table)
       global = other;
     ++count;
   }
   if (!global) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
+    builder.setInsertionPointToStart(&globals);
     global = memref::GlobalOp::create(
         builder, loc, "constant." + std::to_string(count), builder.getStringAttr("private"),
         memrefType, table, /*constant=*/true, /*alignment=*/builder.getI64IntegerAttr(64));

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -129,4 +130,14 @@ Value lumen::emitPower(OpBuilder &builder, Location loc, Value base, Value expon
   Value y = builder.createOrFold<arith::ExtFOp>(loc, wide, exponent);
   Value result = Doubles(builder, loc, type).power(x, y);
   return builder.createOrFold<arith::TruncFOp>(loc, type, result);
+}
+
+void lumen::populateMathApproximations(RewritePatternSet &patterns) {
+  // See ScalarFunctions.cpp for the functions that upstream approximates too coarsely.
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
+                               math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
+                               math::ErfOp::getOperationName(), math::TanhOp::getOperationName()},
+                              name);
+  });
 }

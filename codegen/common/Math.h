@@ -3,6 +3,7 @@
 #define LUMEN_CODEGEN_COMMON_MATH_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace lumen {
 
@@ -10,6 +11,10 @@ namespace lumen {
 /// case. Computed in f64, where short polynomials suffice for f32 results.
 mlir::Value emitPower(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value base,
                       mlir::Value exponent);
+
+/// Patterns that compute functions of the math dialect by polynomials with a small error,
+/// where no target has an instruction as good.
+void populateMathApproximations(mlir::RewritePatternSet &patterns);
 
 } // namespace lumen
 

@@ -99,6 +99,7 @@ public:
   Value convert(Value x, Type from, Type to);
 
 private:
+  Value saturate(Value x, Type target, bool isUnsigned);
   Value saturateToNarrow(Value x, unsigned width, bool isUnsigned);
   template <typename Op, typename... Args> Value make(Args &&...args) {
     return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
@@ -434,11 +435,7 @@ Value Functions::convert(Value x, Type from, Type to) {
       return cmp(arith::CmpFPredicate::UNE, x, number(0));
     if (unsigned width = to.getIntOrFloatBitWidth(); width <= 16)
       return saturateToNarrow(x, width, to.isUnsignedInteger());
-    // The saturating forms: out-of-range values are poison to arith.fptosi.
-    StringRef name = to.isUnsignedInteger() ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
-    return LLVM::CallIntrinsicOp::create(builder, loc, target, builder.getStringAttr(name),
-                                         ValueRange{x})
-        .getResult(0);
+    return saturate(x, target, to.isUnsignedInteger());
   }
   if (toFloat) {
     Type compute = isNarrowFloat(to) ? withElement(builder.getF32Type()) : target;
@@ -468,6 +465,28 @@ Value Functions::saturateToNarrow(Value x, unsigned width, bool isUnsigned) {
   x = select(cmp(P::OLT, x, number(high)), x, number(high));
   Value wide = make<arith::FPToSIOp>(withElement(builder.getI32Type()), x);
   return make<arith::TruncIOp>(withElement(builder.getIntegerType(width)), wide);
+}
+
+/// To integers of 32 or 64 bits; arith's conversions are poison out of range.
+Value Functions::saturate(Value x, Type target, bool isUnsigned) {
+  using P = arith::CmpFPredicate;
+  unsigned width = getElementTypeOrSelf(target).getIntOrFloatBitWidth();
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
+  double end = std::ldexp(1.0, isUnsigned ? width : width - 1);
+  APInt least = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+  APInt most = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  auto constant = [&](const APInt &value) {
+    Type element = getElementTypeOrSelf(target);
+    return splat(element, IntegerAttr::get(element, value));
+  };
+  Value isHigh = cmp(P::OGE, x, number(end)), isInside = cmp(P::OGE, x, number(low));
+  Value inside = select(isHigh, number(0), select(isInside, x, number(0)));
+  Value result = isUnsigned ? make<arith::FPToUIOp>(target, inside)
+                            : make<arith::FPToSIOp>(target, inside);
+  result = select(isHigh, constant(most), select(isInside, result, constant(least)));
+  if (isUnsigned) // NaN is not inside, and the least is 0
+    return result;
+  return select(cmp(P::ORD, x, x), result, constant(APInt::getZero(width)));
 }
 
 Value lumen::emitScalarFunction(OpBuilder &builder, Location loc, Operation *op,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/common/Math.h"
 #include "codegen/cpu/CpuTarget.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -19,7 +20,6 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 
 using namespace mlir;
@@ -34,15 +34,7 @@ struct ExpandVectors : PassWrapper<ExpandVectors, OperationPass<ModuleOp>> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    // The approximations with a small error; see ScalarFunctions.cpp for the
-    // functions that upstream approximates too coarsely.
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
-                                 math::Log1pOp::getOperationName(),
-                                 math::ExpM1Op::getOperationName(), math::ErfOp::getOperationName(),
-                                 math::TanhOp::getOperationName()},
-                                name);
-    });
+    populateMathApproximations(patterns);
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorTransposeLoweringPatterns(patterns,

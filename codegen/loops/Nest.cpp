@@ -16,7 +16,7 @@ int64_t loops::preferredLanes(LoopKernel &kernel) {
       visit(type);
   for (Type type : kernel.op.getArgumentTypes())
     visit(type);
-  return kernel.caps.vectorBytes / std::min<int64_t>(bytes, 4);
+  return std::max<int64_t>(kernel.caps.vectorBytes / std::min<int64_t>(bytes, 4), 1);
 }
 
 int64_t loops::grainFor(double unitNanoseconds, const SymExpr &units) {

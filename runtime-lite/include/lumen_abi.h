@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 5u
+#define LUMEN_ABI_VERSION 6u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -216,6 +216,40 @@ typedef struct lumen_abi_level {
 #define LUMEN_ABI_ARM_NEON (1ull << 16)
 #define LUMEN_ABI_ARM_DOTPROD (1ull << 17)
 
+/* How a GPU's kernel is launched: lumen_abi_variant.launch_info of every target but the
+ * CPU. A driver launches any number of workgroups, at least 1; they stride over the work
+ * units of the grid. What is bound, in this order:
+ *
+ *   the launch's buffers, inputs then outputs
+ *   int32_t words: the work units; the number of workgroups; per buffer the offset of its
+ *     first element, in elements from the start of what is bound; the launch's sizes
+ *   where scratch_size > 0: that many bytes per workgroup
+ *   with LUMEN_ABI_GPU_FAULTS, int32_t words, zero before a run: a lumen_abi_fault, that of
+ *     the first kernel that had one; one for the kernels' use; the low and the high word of
+ *     the two numbers that the fault is about
+ *
+ * The entry point is the kernel's name. */
+typedef struct lumen_abi_gpu_launch {
+  uint32_t block;               /* threads of a workgroup, which has one dimension */
+  uint32_t units_per_workgroup; /* work units that it does at a time */
+  uint32_t shared_size;         /* bytes of workgroup memory */
+  uint32_t flags;               /* LUMEN_ABI_GPU_FAULTS */
+  uint64_t features;            /* LUMEN_ABI_GPU_INT8 and so on: a device must offer all */
+} lumen_abi_gpu_launch;
+
+#define LUMEN_ABI_GPU_FAULTS (1u << 0)
+
+/* Bits of lumen_abi_gpu_launch.features. */
+#define LUMEN_ABI_GPU_INT8 (1ull << 0)      /* integers of 8 bits in memory and registers */
+#define LUMEN_ABI_GPU_INT16 (1ull << 1)     /* of 16 bits */
+#define LUMEN_ABI_GPU_INT64 (1ull << 2)     /* of 64 bits */
+#define LUMEN_ABI_GPU_FLOAT16 (1ull << 3)   /* arithmetic on halves */
+#define LUMEN_ABI_GPU_FLOAT64 (1ull << 4)
+#define LUMEN_ABI_GPU_SUBGROUPS (1ull << 5) /* shuffles and reductions */
+
+/* How many words the record of a fault has. */
+#define LUMEN_ABI_GPU_FAULT_WORDS 6
+
 /* One compiled form of a kernel. */
 typedef struct lumen_abi_variant {
   uint32_t level;        /* index into lumen_abi_model.levels */
@@ -226,10 +260,10 @@ typedef struct lumen_abi_variant {
   /* With lumen_abi_model.guard: writes of each argument the bytes from its address that
    * the kernel may touch. Else NULL. */
   void (*extents_fn)(const int64_t *sizes, int64_t *extents);
-  int64_t grid;          /* number of work units (CPU) or workgroups */
+  int64_t grid;          /* number of work units */
   int64_t grain;         /* fewest work units worth giving to another thread */
-  uint64_t scratch_size; /* per worker */
-  const void *launch_info; /* target's own: workgroup size, push constants; or NULL */
+  uint64_t scratch_size; /* per worker (CPU) or workgroup */
+  const void *launch_info; /* CPU: NULL. Others: a lumen_abi_gpu_launch. */
 } lumen_abi_variant;
 
 typedef struct lumen_abi_kernel {

@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/gpu/Passes.h"
+#include "codegen/spirv/SpirvTarget.h"
 #include "compiler/Dumps.h"
 #include "dialects/Dispatch/Dispatch.h"
 #include "dialects/Onnx/Onnx.h"
@@ -17,6 +19,8 @@
 #include "passes/onnx-to-lumen/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
@@ -27,7 +31,7 @@ static llvm::cl::opt<std::string> blobs("blobs", llvm::cl::desc("Constants of th
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<lumen::LumenDialect, lumen::onnx::OnnxDialect, lumen::dispatch::DispatchDialect,
-                  mlir::func::FuncDialect>();
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::spirv::SPIRVDialect>();
   // Every context that loads the dialect gets the constants, before it parses.
   registry.addExtension(+[](mlir::MLIRContext *, lumen::LumenDialect *dialect) {
     if (blobs.empty())
@@ -43,6 +47,8 @@ int main(int argc, char **argv) {
   lumen::registerDispatchPasses();
   lumen::registerMemoryPasses();
   lumen::cpu::registerCpuPasses();
+  lumen::gpucode::registerGpuPasses();
+  lumen::spirvcode::registerSpirvPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "runs Lumen's passes on a dump\n", registry));
 }

@@ -115,7 +115,7 @@ TEST_F(ModelTest, Versions) {
   fake.abi.abi_version = LUMEN_ABI_VERSION + 1;
   EXPECT_EQ(open(), LUMEN_ERROR_VERSION);
   EXPECT_STREQ(status.message,
-               "the model was compiled for version 6 of the runtime, this is version 5");
+               "the model was compiled for version 7 of the runtime, this is version 6");
   fake.abi.abi_version = LUMEN_ABI_VERSION;
   fake.abi.size = 8;
   EXPECT_EQ(open(), LUMEN_ERROR_VERSION);

@@ -1,0 +1,299 @@
+//===- GpuKernel.cpp - the frame in which a GPU kernel is built -----------===//
+
+#include "codegen/gpu/GpuKernel.h"
+
+#include "runtime-lite/include/lumen_abi.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::gpucode;
+
+// Words of the parameters, before the offsets.
+static constexpr int64_t kUnits = 0, kWorkgroups = 1, kOffsets = 2;
+
+Value GpuKernel::allocateShared(Type type, int64_t elements) {
+  launch.sharedSize += elements * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
+  auto memory = MemRefType::get({elements}, type, MemRefLayoutAttrInterface(), space);
+  BlockArgument argument = function.addWorkgroupAttribution(memory, loc);
+  return argument;
+}
+
+void GpuKernel::emitUnits(Value first, Value step,
+                          llvm::function_ref<void(LoopEmitter &, Value unit)> body) {
+  auto loop = scf::ForOp::create(builder, loc, first, units, step);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  LoopEmitter emit(*this);
+  body(emit, loop.getInductionVar());
+}
+
+void GpuKernel::emitThreadUnits(llvm::function_ref<void(LoopEmitter &, Value unit)> body) {
+  launch.unitsPerWorkgroup = launch.block;
+  LoopEmitter emit(*this);
+  Value block = index(launch.block);
+  emitUnits(emit.add(emit.mul(workgroup, block), thread), emit.mul(numWorkgroups, block), body);
+}
+
+void GpuKernel::emitWorkgroupUnits(llvm::function_ref<void(LoopEmitter &, Value unit)> body) {
+  launch.unitsPerWorkgroup = 1;
+  emitUnits(workgroup, numWorkgroups, body);
+}
+
+/// The builder of a root's family. A null root: the kernel is elementwise.
+static KernelBuilder builderFor(Operation *root) {
+  if (!root)
+    return buildElementwise;
+  switch (cast<LumenOpInterface>(root).getFamily()) {
+  case Family::Constant:
+  case Family::Elementwise:
+  case Family::Movement:
+    return buildElementwise;
+  case Family::Contraction:
+  case Family::Convolution:
+    return buildProduct;
+  default:
+    return buildThreads;
+  }
+}
+
+/// Tells the host of a fault, if it is the run's first.
+static void emitPublish(GpuKernel &kernel, loops::FaultRecord &record, Value faults) {
+  OpBuilder &builder = kernel.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = kernel.loc;
+  auto word = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
+  };
+  auto store = [&](Value value, int64_t at) {
+    value = arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
+    memref::StoreOp::create(builder, loc, value, faults, kernel.index(at));
+  };
+  auto enter = [&](arith::CmpIPredicate predicate, Value a, Value b) {
+    Value condition = arith::CmpIOp::create(builder, loc, predicate, a, b);
+    auto ifOp = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+  };
+  Value code = record.code();
+  Value ok = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(LUMEN_ABI_OK));
+  enter(arith::CmpIPredicate::ne, code, ok);
+  Value taken =
+      memref::AtomicRMWOp::create(builder, loc, builder.getI32Type(), arith::AtomicRMWKind::addi,
+                                  word(1), faults, ValueRange{kernel.index(1)});
+  enter(arith::CmpIPredicate::eq, taken, word(0));
+  Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+  for (int64_t i = 0; i < 2; ++i) {
+    Value number = record.about(i);
+    store(number, 2 + 2 * i);
+    store(arith::ShRUIOp::create(builder, loc, number, shift), 3 + 2 * i);
+  }
+  store(code, 0);
+}
+
+namespace {
+
+/// The arguments of a kernel's function, some of which only the finished body decides.
+class Arguments {
+public:
+  explicit Arguments(dispatch::KernelOp kernel) : kernel(kernel) {}
+
+  SmallVector<Type> types() {
+    Builder builder(kernel.getContext());
+    auto memory = [](Type element) { return MemRefType::get({ShapedType::kDynamic}, element); };
+    SmallVector<Type> types;
+    for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes()))
+      types.push_back(memory(storageType(cast<RankedTensorType>(type).getElementType())));
+    numBuffers = types.size();
+    types.append({memory(builder.getI32Type()), memory(builder.getI32Type())});
+    return types;
+  }
+  unsigned parameters() const { return numBuffers; }
+  unsigned faults() const { return numBuffers + 1; }
+
+  unsigned numBuffers = 0;
+
+private:
+  dispatch::KernelOp kernel;
+};
+
+} // namespace
+
+FailureOr<GpuLaunch> gpucode::buildKernel(dispatch::KernelOp kernel, const Capabilities &caps,
+                                          ModuleOp module) {
+  if (failed(loops::checkSymbols(kernel)))
+    return failure();
+  Location loc = kernel.getLoc();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto gpuModule = gpu::GPUModuleOp::create(builder, loc, kernel.getSymName());
+  builder.setInsertionPointToStart(gpuModule.getBody());
+  Arguments arguments(kernel);
+  auto function = gpu::GPUFuncOp::create(builder, loc, kernel.getSymName(),
+                                         builder.getFunctionType(arguments.types(), {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  Block &entry = function.getBody().front();
+  builder.setInsertionPointToStart(&entry);
+
+  Value parameters = function.getArgument(arguments.parameters());
+  auto parameter = [&](OpBuilder &at, Location where, int64_t word) -> Value {
+    Value index = arith::ConstantIndexOp::create(at, where, word);
+    Value value = memref::LoadOp::create(at, where, parameters, index);
+    return arith::IndexCastOp::create(at, where, at.getIndexType(), value);
+  };
+  SmallVector<StringRef> names = kernel.getSizeNames();
+  int64_t firstSize = kOffsets + arguments.numBuffers;
+  SizeValues sizes(entry, [&](OpBuilder &at, Location where, StringRef name) {
+    const auto *found = llvm::find(names, name);
+    assert(found != names.end() && "a symbol that the kernel does not name");
+    return parameter(at, where, firstSize + (found - names.begin()));
+  });
+  GpuKernel frame(kernel, caps, function, builder, sizes);
+  OpBuilder &body = frame.builder;
+  frame.launch.block = std::min<int64_t>(64, caps.maxThreads);
+  frame.units = parameter(body, loc, kUnits);
+  frame.numWorkgroups = parameter(body, loc, kWorkgroups);
+  frame.workgroup = gpu::BlockIdOp::create(body, loc, gpu::Dimension::x);
+  frame.thread = gpu::ThreadIdOp::create(body, loc, gpu::Dimension::x);
+  // Stands for memory that has its place when the kernel is complete.
+  frame.scratch =
+      memref::AllocaOp::create(body, loc, MemRefType::get({ShapedType::kDynamic}, body.getI8Type()),
+                               ValueRange{frame.index(0)});
+  unsigned slot = 0;
+  frame.bind(
+      [&](RankedTensorType, const Sizes &) -> Value { return function.getArgument(slot++); });
+
+  loops::FaultRecord faults(frame);
+  if (loops::hasNoResults(kernel))
+    frame.launch.grid = 0;
+  else if (failed(builderFor(frame.root)(frame)))
+    return failure();
+  GpuLaunch &launch = frame.launch;
+  LaunchShape perThread{launch.grid, 1, static_cast<uint64_t>(launch.scratchSize)};
+  if (faults.finish(perThread)) {
+    launch.hasFaults = true;
+    emitPublish(frame, faults, function.getArgument(arguments.faults()));
+  }
+  gpu::ReturnOp::create(body, loc);
+  launch.scratchSize = llvm::alignTo(perThread.scratchSize, LUMEN_ALIGNMENT) * launch.block;
+  flattenMemory(frame);
+
+  function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch.block), 1, 1});
+  return launch;
+}
+
+namespace {
+
+/// Rewrites a kernel's accesses to memory; see flattenMemory.
+class Flattening {
+public:
+  explicit Flattening(GpuKernel &kernel)
+      : kernel(kernel), function(kernel.function), loc(kernel.loc),
+        numBuffers(kernel.arguments.size() + kernel.results.size()),
+        builder(OpBuilder::atBlockBegin(&kernel.function.getBody().front())) {}
+
+  void run();
+
+private:
+  void addOffset(unsigned argument);
+  void placeScratch();
+  /// The argument that is scratch memory of such elements.
+  Value scratchOf(Type element);
+
+  /// Adds `offset` (index) to every access of `memory`, which becomes one of `target`.
+  void redirect(Value memory, Value target, Value offset);
+
+  GpuKernel &kernel;
+  gpu::GPUFuncOp function;
+  Location loc;
+  unsigned numBuffers;
+  OpBuilder builder; ///< at the entry
+  SmallVector<std::pair<Type, Value>> scratchOfType;
+};
+
+} // namespace
+
+void Flattening::redirect(Value memory, Value target, Value offset) {
+  for (OpOperand &use : llvm::make_early_inc_range(memory.getUses())) {
+    Operation *user = use.getOwner();
+    unsigned first = use.getOperandNumber() + 1; // of the indices
+    assert(first < user->getNumOperands() && "an access of one index");
+    OpBuilder at(user);
+    Value index = at.createOrFold<arith::AddIOp>(user->getLoc(), user->getOperand(first), offset);
+    user->setOperand(first, index);
+    use.set(target);
+  }
+}
+
+void Flattening::addOffset(unsigned argument) {
+  Value memory = function.getArgument(argument);
+  if (memory.use_empty())
+    return;
+  Value parameters = function.getArgument(numBuffers);
+  Value word = arith::ConstantIndexOp::create(builder, loc, kOffsets + argument);
+  Value offset = memref::LoadOp::create(builder, loc, parameters, word);
+  redirect(memory, memory,
+           arith::IndexCastOp::create(builder, loc, builder.getIndexType(), offset));
+}
+
+void Flattening::placeScratch() {
+  Operation *scratch = kernel.scratch.getDefiningOp();
+  if (!scratch->use_empty()) {
+    // A thread's memory begins at its number among all threads.
+    builder.setInsertionPoint(scratch);
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    auto mul = [&](Value a, Value b) -> Value { return arith::MulIOp::create(builder, loc, a, b); };
+    Value number = arith::AddIOp::create(
+        builder, loc, mul(kernel.workgroup, constant(kernel.launch.block)), kernel.thread);
+    Value begin = mul(number, constant(kernel.launch.scratchSize / kernel.launch.block));
+    for (Operation *user : llvm::make_early_inc_range(scratch->getUsers())) {
+      auto view = cast<memref::ViewOp>(user);
+      OpBuilder at(view);
+      Value bytes = arith::AddIOp::create(at, loc, begin, view.getByteShift());
+      Type element = view.getType().getElementType();
+      int64_t size = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+      Value first =
+          arith::DivUIOp::create(at, loc, bytes, arith::ConstantIndexOp::create(at, loc, size));
+      redirect(view, scratchOf(element), first);
+      view.erase();
+    }
+  }
+  scratch->erase();
+}
+
+Value Flattening::scratchOf(Type element) {
+  for (auto &[type, memory] : scratchOfType)
+    if (type == element)
+      return memory;
+  unsigned number = function.getNumArguments();
+  (void)function.insertArgument(number, MemRefType::get({ShapedType::kDynamic}, element), {}, loc);
+  scratchOfType.push_back({element, function.getArgument(number)});
+  return function.getArgument(number);
+}
+
+void Flattening::run() {
+  for (unsigned i = 0; i < numBuffers; ++i)
+    addOffset(i);
+  placeScratch();
+  unsigned faults = numBuffers + 1;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    bool isScratch = i > faults;
+    unsigned binding = isScratch ? numBuffers + 1 : i == faults ? numBuffers + 2 : i;
+    function.setArgAttr(i, kBinding, builder.getI32IntegerAttr(binding));
+  }
+  if (!kernel.launch.hasFaults)
+    (void)function.eraseArgument(faults);
+}
+
+void gpucode::flattenMemory(GpuKernel &kernel) { Flattening(kernel).run(); }
+
+void gpucode::prepareContext(MLIRContext &context) {
+  // Loaded here because loading is not safe once several threads compile.
+  context.loadDialect<arith::ArithDialect, dispatch::DispatchDialect, gpu::GPUDialect, LumenDialect,
+                      math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                      vector::VectorDialect>();
+}

@@ -1,0 +1,108 @@
+//===- GpuKernel.h - the frame in which a GPU kernel is built ----*- C++ -*-===//
+//
+// What SPIR-V, PTX, HIP and Metal share: one gpu.module of one gpu.func per kernel, in
+// arith, math, memref, scf and gpu operations, from which each target goes its own way.
+//
+// A launch has `grid` work units and any number of workgroups; the workgroups stride over
+// the units, so that no limit of a device on grids matters. The arguments of the function,
+// each with its number in `lumen.binding`:
+//
+//   0..A-1  the kernel's arguments and results: memref<?xT>, T signless
+//   A       memref<?xi32>: the units, the number of workgroups, per argument the offset
+//           of its first element, and the values of the kernel's sizes
+//   A+1     memref<?xT>, one for each T that the kernel keeps there: scratch memory, where
+//           there is any
+//   next    memref<?xi32>: the record of the run's first fault, where one can happen
+//
+// lumen_abi_gpu_launch has the same from the driver's side.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LUMEN_CODEGEN_GPU_GPUKERNEL_H
+#define LUMEN_CODEGEN_GPU_GPUKERNEL_H
+
+#include "codegen/loops/LoopEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace lumen::gpucode {
+
+using loops::LoopEmitter;
+using loops::Values;
+
+/// The attribute of an argument with the number of its binding.
+inline constexpr llvm::StringLiteral kBinding = "lumen.binding";
+
+/// What builders may ask of a device.
+struct Capabilities : loops::Capabilities {
+  Capabilities() { vectorBytes = 0; } // each thread works on single elements
+
+  int64_t maxThreads = 128;        ///< of a workgroup
+  int64_t sharedBytes = 16 << 10;  ///< workgroup memory
+  int64_t scratchBytes = 64 << 10; ///< of a workgroup, that a device is asked to give
+};
+
+/// How a kernel is launched; see lumen_abi_gpu_launch.
+struct GpuLaunch {
+  SymExpr grid = 1; ///< work units
+  int64_t block = 1;
+  int64_t unitsPerWorkgroup = 1;
+  int64_t sharedSize = 0;
+  int64_t scratchSize = 0; ///< of a workgroup
+  bool hasFaults = false;
+};
+
+/// One kernel under construction.
+struct GpuKernel : loops::LoopKernel {
+  GpuKernel(dispatch::KernelOp op, const Capabilities &caps, mlir::gpu::GPUFuncOp function,
+            mlir::OpBuilder builder, SizeValues &sizes)
+      : LoopKernel(op, caps, builder, sizes), device(caps), function(function) {}
+
+  const Capabilities &device;
+  mlir::gpu::GPUFuncOp function;
+  mlir::Value units, numWorkgroups; ///< index: of the launch
+  mlir::Value workgroup, thread;    ///< index: which this is
+  GpuLaunch launch;
+
+  /// Memory that the threads of a workgroup share: memref<elements x type, workgroup>.
+  mlir::Value allocateShared(mlir::Type type, int64_t elements);
+
+  /// Waits until all threads of the workgroup are here, and sees what they wrote to shared
+  /// memory. All of them must come here, equally often.
+  void barrier() { barrier(builder); }
+  void barrier(mlir::OpBuilder &at) { mlir::gpu::BarrierOp::create(at, loc); }
+
+  /// Calls `body` with every unit of this thread, where each thread does units of its own.
+  void emitThreadUnits(llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
+  /// Calls `body` with every unit of this workgroup, whose threads work together.
+  void emitWorkgroupUnits(llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
+
+private:
+  void emitUnits(mlir::Value first, mlir::Value step,
+                 llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
+};
+
+/// Fills in the kernel's body, and `launch`. On failure a diagnostic was emitted. What a
+/// builder may assume is said at loops::KernelBuilder.
+using KernelBuilder = mlir::LogicalResult (*)(GpuKernel &);
+
+// One per family, each in the file of its name.
+mlir::LogicalResult buildElementwise(GpuKernel &); ///< and movement
+mlir::LogicalResult buildProduct(GpuKernel &);     ///< contractions and convolutions
+/// By the loops that compute the family on a CPU: a unit for each thread.
+mlir::LogicalResult buildThreads(GpuKernel &);
+
+/// Makes the gpu.func of one kernel in a gpu.module of its name at the end of `module`, in
+/// the form above. On failure a diagnostic was emitted at the kernel.
+mlir::FailureOr<GpuLaunch> buildKernel(dispatch::KernelOp kernel, const Capabilities &caps,
+                                       mlir::ModuleOp module);
+
+/// Replaces views of scratch memory, and adds to every access the offset of its argument:
+/// what is left are loads and stores of the function's arguments.
+void flattenMemory(GpuKernel &kernel);
+
+/// Loads the dialects that kernels are made of.
+void prepareContext(mlir::MLIRContext &context);
+
+} // namespace lumen::gpucode
+
+#endif // LUMEN_CODEGEN_GPU_GPUKERNEL_H

@@ -1,0 +1,71 @@
+//===- Passes.cpp - what every GPU target runs over a kernel --------------===//
+
+#include "codegen/gpu/Passes.h"
+
+#include "codegen/common/Math.h"
+#include "codegen/gpu/GpuKernel.h"
+
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::gpucode;
+
+namespace {
+
+/// The approximations of the CPU, so that devices agree to the last bits.
+struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
+  StringRef getArgument() const override { return "lumen-gpu-expand-math"; }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathApproximations(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// Replaces a module by what the builders make of its kernels.
+struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BuildPass)
+  StringRef getArgument() const override { return "lumen-gpu-build"; }
+  StringRef getDescription() const override {
+    return "make the GPU form of each kernel, before any target lowers it";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, gpu::GPUDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OwningOpRef<ModuleOp> built = ModuleOp::create(module.getLoc());
+    Builder builder(&getContext());
+    for (auto kernel : module.getOps<dispatch::KernelOp>()) {
+      FailureOr<GpuLaunch> launch = buildKernel(kernel, Capabilities(), *built);
+      if (failed(launch))
+        return signalPassFailure();
+      auto made = built->lookupSymbol<gpu::GPUModuleOp>(kernel.getSymName());
+      made->setAttr("lumen.grid", builder.getStringAttr(launch->grid.str()));
+      made->setAttr("lumen.units_per_workgroup",
+                    builder.getI64IntegerAttr(launch->unitsPerWorkgroup));
+      made->setAttr("lumen.scratch", builder.getI64IntegerAttr(launch->scratchSize));
+    }
+    module.getBody()->clear();
+    module.getBody()->getOperations().splice(module.getBody()->end(),
+                                             built->getBody()->getOperations());
+  }
+};
+
+} // namespace
+
+void gpucode::buildSimplification(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(std::make_unique<ExpandMath>());
+  manager.addPass(createCSEPass());
+}
+
+void gpucode::registerGpuPasses() { PassRegistration<BuildPass>(); }

@@ -1,0 +1,18 @@
+//===- Passes.h - what every GPU target runs over a kernel -------*- C++ -*-===//
+#ifndef LUMEN_CODEGEN_GPU_PASSES_H
+#define LUMEN_CODEGEN_GPU_PASSES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace lumen::gpucode {
+
+/// Folds what builders left open, and expands the functions for which devices have no
+/// instruction, or one that is too coarse.
+void buildSimplification(mlir::OpPassManager &manager);
+
+/// Passes for lumen-opt: `lumen-gpu-build`.
+void registerGpuPasses();
+
+} // namespace lumen::gpucode
+
+#endif // LUMEN_CODEGEN_GPU_PASSES_H

@@ -1,0 +1,186 @@
+//===- Product.cpp - contractions and convolutions as one product ---------===//
+
+#include "codegen/gpu/Product.h"
+
+#include "codegen/loops/Rows.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::gpucode;
+
+/// Columns of a packed operand stand in panels of this many; see lumen.contract.
+static constexpr int64_t kPanelColumns = 64;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+Product::Product(GpuKernel &kernel)
+    : kernel(kernel), contract(dyn_cast<ContractOp>(kernel.root)),
+      conv(dyn_cast<ConvOp>(kernel.root)), left(kernel.root->getOperand(0)),
+      right(kernel.root->getOperand(1)) {
+  Value result = kernel.root->getResult(0);
+  rows = sizesOf(result);
+  columns = rows.pop_back_val();
+  Sizes lhsSizes = sizesOf(left);
+  if (contract) {
+    depth = channels = lhsSizes[lhsSizes.size() - (contract.getTransposeLhs() ? 2 : 1)];
+    if (!contract.getPacked())
+      batchDims = typeOf(right).getRank() - 2;
+  } else {
+    groups = conv.getGroups();
+    columns = SymExpr::floorDiv(columns, groups);
+    depth = channels = SymExpr::floorDiv(lhsSizes.back(), groups);
+    for (int64_t size : conv.getWindow())
+      depth *= size;
+  }
+  sumType = loops::accumulationType(typeOf(result).getElementType());
+}
+
+Value Product::read(LoopEmitter &emit, Value tensor, Values indices) {
+  Position at;
+  at.indices = std::move(indices);
+  Value value = kernel.expression.emit(emit.builder, emit.loc, tensor, at);
+  if (value.getType() == sumType)
+    return value;
+  Type element = typeOf(tensor).getElementType();
+  if (isa<FloatType>(element))
+    return loops::widen(emit.builder, emit.loc, value);
+  if (element.isUnsignedInteger())
+    return emit.make<arith::ExtUIOp>(sumType, value);
+  return emit.make<arith::ExtSIOp>(sumType, value);
+}
+
+std::pair<Value, Value> Product::splitDepth(LoopEmitter &emit, Value k) {
+  if (channels == depth)
+    return {emit.constant(0), k};
+  Value count = emit.size(channels);
+  return {emit.div(k, count), emit.rem(k, count)};
+}
+
+Value Product::lhs(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value k) {
+  Values indices(row);
+  if (contract) {
+    indices.push_back(k);
+    if (contract.getTransposeLhs())
+      std::swap(indices.back(), indices[indices.size() - 2]);
+    return read(emit, left, std::move(indices));
+  }
+  auto [tap, channel] = splitDepth(emit, k);
+  Sizes window;
+  for (int64_t size : conv.getWindow())
+    window.push_back(size);
+  Values taps = emit.delinearize(tap, window);
+  Sizes inputSizes = sizesOf(left);
+  Value inside;
+  for (auto [axis, index] : llvm::enumerate(taps)) {
+    Value position = emit.add(emit.mul(row[axis + 1], emit.constant(conv.getStrides()[axis])),
+                              emit.mul(index, emit.constant(conv.getDilations()[axis])));
+    indices[axis + 1] = position = emit.add(position, -conv.getPadLow()[axis]);
+    if (conv.getPadLow()[axis] <= 0 && conv.getPadHigh()[axis] <= 0)
+      continue;
+    Value fits = emit.make<arith::CmpIOp>(arith::CmpIPredicate::ult, position,
+                                          emit.size(inputSizes[axis + 1]));
+    inside = inside ? emit.both(inside, fits) : fits;
+  }
+  indices.push_back(groups == 1 ? channel
+                                : emit.add(channel, emit.mul(group, emit.size(channels))));
+  if (!inside)
+    return read(emit, left, std::move(indices));
+  return emit.branch(
+      inside, sumType, [&](LoopEmitter &e) { return Values{read(e, left, indices)}; },
+      [&](LoopEmitter &e) { return Values{zero(e)}; })[0];
+}
+
+void Product::appendPanelIndices(LoopEmitter &emit, Values &indices, Value tap,
+                                 const SymExpr &channels, Value k, Value column) {
+  Type element = typeOf(right).getElementType();
+  int64_t group = isa<IntegerType>(element) ? 4 : 1;
+  Value inPanel = emit.rem(column, emit.constant(kPanelColumns));
+  SymExpr rowsOfTap = SymExpr::floorDiv(channels + (group - 1), group);
+  Value row = emit.mul(tap, emit.size(rowsOfTap));
+  if (group == 1) {
+    indices.append({emit.add(row, k), inPanel});
+    return;
+  }
+  indices.push_back(emit.add(row, emit.div(k, emit.constant(group))));
+  Value inGroup = emit.rem(k, emit.constant(group));
+  if (element.isInteger(16))
+    indices.append(
+        {emit.rem(inGroup, emit.constant(2)), inPanel, emit.div(inGroup, emit.constant(2))});
+  else
+    indices.append({inPanel, inGroup});
+}
+
+Value Product::rhs(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value k, Value column) {
+  Values indices;
+  auto [tap, channel] = splitDepth(emit, k);
+  Value panel = emit.div(column, emit.constant(kPanelColumns));
+  if (contract && contract.getPacked()) {
+    indices = {panel};
+    appendPanelIndices(emit, indices, tap, channels, channel, column);
+  } else if (contract) {
+    indices.assign(row.begin(), row.begin() + batchDims);
+    indices.append({k, column});
+    if (contract.getTransposeRhs())
+      std::swap(indices.back(), indices[indices.size() - 2]);
+  } else if (conv.getPacked() && conv.isDepthwise()) {
+    indices = {tap, group};
+  } else if (conv.getPacked()) {
+    indices = {group, panel};
+    appendPanelIndices(emit, indices, tap, channels, channel, column);
+  } else {
+    Sizes window;
+    for (int64_t size : conv.getWindow())
+      window.push_back(size);
+    indices = emit.delinearize(tap, window);
+    indices.append({channel, emit.add(column, emit.mul(group, emit.size(columns)))});
+  }
+  return read(emit, right, std::move(indices));
+}
+
+Value Product::zero(LoopEmitter &emit) {
+  return arith::ConstantOp::create(emit.builder, emit.loc, emit.builder.getZeroAttr(sumType));
+}
+
+Value Product::multiplyAdd(LoopEmitter &emit, Value a, Value b, Value sum) {
+  if (isa<FloatType>(sumType))
+    return emit.make<math::FmaOp>(a, b, sum);
+  return emit.add(emit.mul(a, b), sum);
+}
+
+void Product::store(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value column, Value sum) {
+  Value result = kernel.root->getResult(0);
+  Position at;
+  at.indices.assign(row.begin(), row.end());
+  at.indices.push_back(groups == 1 ? column
+                                   : emit.add(column, emit.mul(group, emit.size(columns))));
+  sum = loops::narrow(emit.builder, emit.loc, sum, typeOf(result).getElementType());
+  Expression expression = kernel.expression;
+  expression.bindSource(result, [sum](OpBuilder &, Location, const Position &) { return sum; });
+  loops::storeResults(kernel, expression, emit.builder, at);
+}
+
+/// A thread for each element of the result.
+static LogicalResult buildByElement(GpuKernel &kernel, Product &product) {
+  Sizes space = product.rows;
+  space.append({SymExpr(product.groups), product.columns});
+  kernel.launch.grid = lumen::product(space);
+  kernel.emitThreadUnits([&](LoopEmitter &emit, Value unit) {
+    Values at = emit.delinearize(unit, space);
+    Value column = at.pop_back_val(), group = at.pop_back_val();
+    Value sum = emit.loop(emit.constant(0), emit.size(product.depth), {product.zero(emit)},
+                          [&](LoopEmitter &e, Value k, ValueRange sums) {
+                            Value a = product.lhs(e, at, group, k);
+                            Value b = product.rhs(e, at, group, k, column);
+                            return Values{product.multiplyAdd(e, a, b, sums[0])};
+                          })[0];
+    product.store(emit, at, group, column, sum);
+  });
+  return success();
+}
+
+LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
+  if (failed(loops::checkResultShapes(kernel)))
+    return failure();
+  Product product(kernel);
+  return buildByElement(kernel, product);
+}

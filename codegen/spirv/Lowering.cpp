@@ -1,0 +1,211 @@
+//===- Lowering.cpp - from a GPU kernel to SPIR-V -------------------------===//
+//
+// Upstream's conversions do the work. What is done around them is what they leave to their
+// caller: storage classes and bindings of the arguments, loops that may run zero times, and
+// all capabilities declared, since a type without one silently becomes another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/gpu/GpuKernel.h"
+#include "codegen/gpu/Passes.h"
+#include "codegen/spirv/SpirvTarget.h"
+
+#include "runtime-lite/include/lumen_abi.h"
+
+#include "mlir/Conversion/GPUToSPIRV/GPUToSPIRVPass.h"
+#include "mlir/Conversion/MathToSPIRV/MathToSPIRVPass.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
+#include "mlir/Dialect/SPIRV/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/SPIRV/Serialization.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace lumen;
+using namespace lumen::spirvcode;
+
+/// What a kernel may use. Which of it a module needs, and a device must have, is found in
+/// the end.
+static spirv::TargetEnvAttr makeEnvironment(MLIRContext *context) {
+  using C = spirv::Capability;
+  auto triple = spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_3,
+      {C::Shader, C::Int8, C::Int16, C::Int64, C::Float16, C::Float64, C::StorageBuffer8BitAccess,
+       C::StorageBuffer16BitAccess, C::GroupNonUniform, C::GroupNonUniformArithmetic,
+       C::GroupNonUniformShuffle},
+      {spirv::Extension::SPV_KHR_8bit_storage, spirv::Extension::SPV_KHR_16bit_storage,
+       spirv::Extension::SPV_KHR_storage_buffer_storage_class},
+      context);
+  return spirv::TargetEnvAttr::get(
+      triple, spirv::getDefaultResourceLimits(context), spirv::ClientAPI::Vulkan,
+      spirv::Vendor::Unknown, spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
+}
+
+namespace {
+
+/// Gives memory its storage class, arguments their bindings and the kernel its entry point.
+struct BindArguments : PassWrapper<BindArguments, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BindArguments)
+  StringRef getArgument() const override { return "lumen-spirv-bind"; }
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<gpu::GPUFuncOp>())
+      bind(function);
+  }
+  void bind(gpu::GPUFuncOp function);
+};
+
+} // namespace
+
+static MemRefType inClass(MemRefType type, spirv::StorageClass storage) {
+  return MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(),
+                         spirv::StorageClassAttr::get(type.getContext(), storage));
+}
+
+void BindArguments::bind(gpu::GPUFuncOp function) {
+  MLIRContext *context = &getContext();
+  SmallVector<Type> types;
+  for (BlockArgument argument : function.getArguments()) {
+    argument.setType(
+        inClass(cast<MemRefType>(argument.getType()), spirv::StorageClass::StorageBuffer));
+    types.push_back(argument.getType());
+    auto binding =
+        function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), gpucode::kBinding);
+    function.removeArgAttr(argument.getArgNumber(), gpucode::kBinding);
+    function.setArgAttr(argument.getArgNumber(), spirv::getInterfaceVarABIAttrName(),
+                        spirv::getInterfaceVarABIAttr(0, binding.getInt(), std::nullopt, context));
+  }
+  function.setFunctionType(FunctionType::get(context, types, {}));
+  // Upstream converts allocations in workgroup memory, but not attributions.
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  for (BlockArgument shared : function.getWorkgroupAttributions())
+    shared.replaceAllUsesWith(memref::AllocOp::create(
+        builder, function.getLoc(),
+        inClass(cast<MemRefType>(shared.getType()), spirv::StorageClass::Workgroup)));
+  unsigned count = function.getNumWorkgroupAttributions();
+  function.getBody().front().eraseArguments(function.getNumArguments(), count);
+  function->removeAttr(gpu::GPUFuncOp::getNumWorkgroupAttributionsAttrName());
+  function->setAttr(spirv::getEntryPointABIAttrName(),
+                    spirv::getEntryPointABIAttr(context, *function.getKnownBlockSize()));
+}
+
+/// The LUMEN_ABI_GPU_* bits of the capabilities that a module declares.
+static uint64_t featuresOf(spirv::ModuleOp module) {
+  using C = spirv::Capability;
+  uint64_t features = 0;
+  for (C capability : module.getVceTriple()->getCapabilities())
+    switch (capability) {
+    case C::Int8:
+    case C::StorageBuffer8BitAccess:
+      features |= LUMEN_ABI_GPU_INT8;
+      break;
+    case C::Int16:
+    case C::StorageBuffer16BitAccess:
+      features |= LUMEN_ABI_GPU_INT16;
+      break;
+    case C::Int64:
+      features |= LUMEN_ABI_GPU_INT64;
+      break;
+    case C::Float16:
+      features |= LUMEN_ABI_GPU_FLOAT16;
+      break;
+    case C::Float64:
+      features |= LUMEN_ABI_GPU_FLOAT64;
+      break;
+    case C::GroupNonUniform:
+    case C::GroupNonUniformArithmetic:
+    case C::GroupNonUniformShuffle:
+      features |= LUMEN_ABI_GPU_SUBGROUPS;
+      break;
+    default:
+      break;
+    }
+  return features;
+}
+
+void spirvcode::prepareContext(MLIRContext &context) {
+  gpucode::prepareContext(context);
+  context.loadDialect<spirv::SPIRVDialect>();
+}
+
+spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
+  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  gpuModule->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
+  module->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
+
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  gpucode::buildSimplification(manager);
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(std::make_unique<BindArguments>());
+  // The results of a loop that runs zero times are undefined otherwise.
+  kernels.nest<gpu::GPUFuncOp>().addPass(createForToWhileLoopPass());
+  kernels.addPass(createConvertMathToSPIRVPass());
+  manager.addPass(createConvertGPUToSPIRVPass());
+  OpPassManager &modules = manager.nest<spirv::ModuleOp>();
+  modules.addPass(spirv::createSPIRVLowerABIAttributesPass());
+  modules.addPass(spirv::createSPIRVUpdateVCEPass());
+  modules.addPass(createCanonicalizerPass());
+  modules.addPass(createCSEPass());
+  if (failed(manager.run(module)))
+    return {};
+  auto spirvModules = module.getOps<spirv::ModuleOp>();
+  if (spirvModules.empty()) {
+    module.emitError("made no SPIR-V module");
+    return {};
+  }
+  spirv::ModuleOp result = *spirvModules.begin();
+  // Views of scratch memory with several types share a binding.
+  llvm::SmallDenseMap<int32_t, spirv::GlobalVariableOp> bindings;
+  for (auto variable : result.getOps<spirv::GlobalVariableOp>())
+    if (auto binding = variable.getBinding()) {
+      auto [first, isNew] = bindings.try_emplace(*binding, variable);
+      if (isNew)
+        continue;
+      auto aliased = UnitAttr::get(module.getContext());
+      first->second->setAttr("aliased", aliased);
+      variable->setAttr("aliased", aliased);
+    }
+  return result;
+}
+
+LogicalResult spirvcode::emitModule(ModuleOp module, SmallVectorImpl<uint32_t> &words,
+                                    uint64_t &features) {
+  spirv::ModuleOp lowered = lowerModule(module);
+  if (!lowered)
+    return failure();
+  features = featuresOf(lowered);
+  return spirv::serialize(lowered, words);
+}
+
+namespace {
+
+/// Lowers each gpu.module, by itself as the target does.
+struct LowerPass : PassWrapper<LowerPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerPass)
+  StringRef getArgument() const override { return "lumen-spirv-lower"; }
+  StringRef getDescription() const override {
+    return "lower the GPU form of each kernel to SPIR-V for Vulkan";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, gpu::GPUDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, spirv::SPIRVDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
+      OwningOpRef<ModuleOp> alone = ModuleOp::create(kernel.getLoc());
+      kernel->moveBefore(alone->getBody(), alone->getBody()->end());
+      spirv::ModuleOp lowered = lowerModule(*alone);
+      if (!lowered)
+        return signalPassFailure();
+      lowered->moveBefore(getOperation().getBody(), getOperation().getBody()->end());
+    }
+  }
+};
+
+} // namespace
+
+void spirvcode::registerSpirvPasses() { PassRegistration<LowerPass>(); }

@@ -56,6 +56,10 @@ static KernelBuilder builderFor(Operation *root) {
   case Family::Contraction:
   case Family::Convolution:
     return buildProduct;
+  case Family::Reduction:
+    return buildReduction;
+  case Family::Normalization:
+    return buildNormalization;
   default:
     return buildThreads;
   }

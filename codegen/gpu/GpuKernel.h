@@ -88,6 +88,8 @@ using KernelBuilder = mlir::LogicalResult (*)(GpuKernel &);
 // One per family, each in the file of its name.
 mlir::LogicalResult buildElementwise(GpuKernel &); ///< and movement
 mlir::LogicalResult buildProduct(GpuKernel &);     ///< contractions and convolutions
+mlir::LogicalResult buildReduction(GpuKernel &);
+mlir::LogicalResult buildNormalization(GpuKernel &);
 /// By the loops that compute the family on a CPU: a unit for each thread.
 mlir::LogicalResult buildThreads(GpuKernel &);
 

@@ -178,9 +178,152 @@ static LogicalResult buildByElement(GpuKernel &kernel, Product &product) {
   return success();
 }
 
+namespace {
+
+/// Tiles of the result, one for a workgroup, whose operands pass through shared memory.
+class TiledProduct {
+public:
+  TiledProduct(GpuKernel &kernel, Product &product)
+      : kernel(kernel), product(product), loc(kernel.loc),
+        batches(lumen::product(ArrayRef(product.rows).take_front(product.batchDims))),
+        rows(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims))),
+        rowTiles(ceilQuotient(rows, kTile)), columnTiles(ceilQuotient(product.columns, kTile)) {}
+
+  void build();
+
+private:
+  // A thread has kEach x kEach elements of a tile, kSide apart.
+  static constexpr int64_t kTile = 32, kDepth = 16, kSide = 8, kEach = kTile / kSide;
+
+  static SymExpr ceilQuotient(const SymExpr &a, int64_t b) {
+    return SymExpr::floorDiv(a + (b - 1), b);
+  }
+  void emitTile(LoopEmitter &emit, Value unit);
+  /// The indices of a row of the batch at hand.
+  Values rowIndices(LoopEmitter &emit, Value row);
+  /// Fills `tile`, of `outer` lines of `inner` elements, all threads together.
+  void fill(LoopEmitter &emit, Value tile, int64_t outer, int64_t inner,
+            llvm::function_ref<Value(LoopEmitter &, Value line, Value at)> element);
+  Value guarded(LoopEmitter &emit, Value isInside,
+                llvm::function_ref<Value(LoopEmitter &)> element) {
+    return emit.branch(
+        isInside, product.sumType, [&](LoopEmitter &e) { return Values{element(e)}; },
+        [&](LoopEmitter &e) { return Values{product.zero(e)}; })[0];
+  }
+
+  GpuKernel &kernel;
+  Product &product;
+  Location loc;
+  SymExpr batches, rows, rowTiles, columnTiles;
+  Value lhsTile, rhsTile;     ///< [kTile][kDepth] and [kDepth][kTile]
+  Values batch;               ///< indices of the tile at hand
+  Value group, firstRow, firstColumn;
+};
+
+} // namespace
+
+Values TiledProduct::rowIndices(LoopEmitter &emit, Value row) {
+  Values indices = batch;
+  llvm::append_range(indices, emit.delinearize(row, ArrayRef(product.rows)
+                                                        .drop_front(product.batchDims)));
+  return indices;
+}
+
+void TiledProduct::fill(LoopEmitter &emit, Value tile, int64_t outer, int64_t inner,
+                        llvm::function_ref<Value(LoopEmitter &, Value line, Value at)> element) {
+  int64_t threads = kSide * kSide;
+  emit.loop(emit.constant(0), emit.constant(outer * inner / threads),
+            [&](LoopEmitter &e, Value i) {
+              Value number = e.add(e.mul(i, e.constant(threads)), kernel.thread);
+              Value value = element(e, e.div(number, e.constant(inner)),
+                                    e.rem(number, e.constant(inner)));
+              memref::StoreOp::create(e.builder, loc, value, tile, number);
+            });
+}
+
+void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
+  Sizes space{batches, SymExpr(product.groups), rowTiles, columnTiles};
+  Values at = emit.delinearize(unit, space);
+  batch = emit.delinearize(at[0], ArrayRef(product.rows).take_front(product.batchDims));
+  group = at[1];
+  firstRow = emit.mul(at[2], emit.constant(kTile));
+  firstColumn = emit.mul(at[3], emit.constant(kTile));
+  Value side = emit.constant(kSide);
+  Value threadRow = emit.div(kernel.thread, side), threadColumn = emit.rem(kernel.thread, side);
+  Value depth = emit.size(product.depth);
+
+  Values zeros(kEach * kEach, product.zero(emit));
+  Values sums = emit.loop(
+      emit.constant(0), emit.size(ceilQuotient(product.depth, kDepth)), zeros,
+      [&](LoopEmitter &e, Value step, ValueRange carried) {
+        Value firstK = e.mul(step, e.constant(kDepth));
+        fill(e, lhsTile, kTile, kDepth, [&](LoopEmitter &e, Value line, Value inner) {
+          Value row = e.add(firstRow, line), k = e.add(firstK, inner);
+          Value isInside = e.both(e.less(row, e.size(rows)), e.less(k, depth));
+          return guarded(e, isInside, [&](LoopEmitter &e) {
+            return product.lhs(e, rowIndices(e, row), group, k);
+          });
+        });
+        fill(e, rhsTile, kDepth, kTile, [&](LoopEmitter &e, Value line, Value inner) {
+          Value k = e.add(firstK, line), column = e.add(firstColumn, inner);
+          Value isInside = e.both(e.less(column, e.size(product.columns)), e.less(k, depth));
+          return guarded(e, isInside,
+                         [&](LoopEmitter &e) { return product.rhs(e, batch, group, k, column); });
+        });
+        kernel.barrier(e.builder);
+        Values next = e.loop(
+            e.constant(0), e.constant(kDepth), carried,
+            [&](LoopEmitter &e, Value k, ValueRange sums) {
+              Values left, right, results;
+              for (int64_t i = 0; i < kEach; ++i) {
+                Value line = e.add(threadRow, i * kSide);
+                left.push_back(memref::LoadOp::create(
+                    e.builder, loc, lhsTile, e.add(e.mul(line, e.constant(kDepth)), k)));
+                Value column = e.add(threadColumn, i * kSide);
+                right.push_back(memref::LoadOp::create(
+                    e.builder, loc, rhsTile, e.add(e.mul(k, e.constant(kTile)), column)));
+              }
+              for (int64_t i = 0; i < kEach; ++i)
+                for (int64_t j = 0; j < kEach; ++j)
+                  results.push_back(
+                      product.multiplyAdd(e, left[i], right[j], sums[i * kEach + j]));
+              return results;
+            });
+        kernel.barrier(e.builder);
+        return next;
+      });
+
+  for (int64_t i = 0; i < kEach; ++i) {
+    Value row = emit.add(firstRow, emit.add(threadRow, i * kSide));
+    emit.branch(emit.less(row, emit.size(rows)), [&](LoopEmitter &e) {
+      Values indices = rowIndices(e, row);
+      for (int64_t j = 0; j < kEach; ++j) {
+        Value column = e.add(firstColumn, e.add(threadColumn, j * kSide));
+        e.branch(e.less(column, e.size(product.columns)), [&](LoopEmitter &inner) {
+          product.store(inner, indices, group, column, sums[i * kEach + j]);
+        });
+      }
+    });
+  }
+}
+
+void TiledProduct::build() {
+  kernel.launch.block = kSide * kSide;
+  lhsTile = kernel.allocateShared(product.sumType, kTile * kDepth);
+  rhsTile = kernel.allocateShared(product.sumType, kDepth * kTile);
+  kernel.launch.grid = batches * product.groups * rowTiles * columnTiles;
+  kernel.emitWorkgroupUnits([&](LoopEmitter &emit, Value unit) { emitTile(emit, unit); });
+}
+
 LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
   if (failed(loops::checkResultShapes(kernel)))
     return failure();
   Product product(kernel);
-  return buildByElement(kernel, product);
+  // A tile of few rows, columns or products is mostly padding.
+  int64_t rows = typicalValue(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims)));
+  bool isTiled = rows >= 8 && typicalValue(product.columns) >= 8 && typicalValue(product.depth) >= 8;
+  if (!isTiled)
+    return buildByElement(kernel, product);
+  TiledProduct(kernel, product).build();
+  return success();
 }

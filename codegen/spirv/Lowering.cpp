@@ -68,7 +68,8 @@ static MemRefType inClass(MemRefType type, spirv::StorageClass storage) {
 void BindArguments::bind(gpu::GPUFuncOp function) {
   MLIRContext *context = &getContext();
   SmallVector<Type> types;
-  for (BlockArgument argument : function.getArguments()) {
+  // Attributions are arguments of the block as well.
+  for (BlockArgument argument : function.getArguments().take_front(function.getNumArguments())) {
     argument.setType(
         inClass(cast<MemRefType>(argument.getType()), spirv::StorageClass::StorageBuffer));
     types.push_back(argument.getType());

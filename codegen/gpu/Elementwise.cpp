@@ -1,7 +1,8 @@
-//===- Elementwise.cpp - kernels without a reduction, by element ----------===//
+//===- Elementwise.cpp - kernels whose elements are computed one by one ---===//
 //
-// A thread computes one element of each result: neighbours compute neighbours, so that
-// what they read and write lies side by side.
+// A thread computes one element of each result, of what it reads at its place or in a
+// window around it: neighbours compute neighbours, so that what they read and write lies
+// side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,19 @@ LogicalResult gpucode::buildElementwise(GpuKernel &kernel) {
       else
         emit.branch(emit.less(unit, emit.size(counts[i])), compute);
     }
+  });
+  return success();
+}
+
+LogicalResult gpucode::buildWindow(GpuKernel &kernel) {
+  if (failed(loops::checkWindow(kernel)))
+    return failure();
+  Sizes sizes = sizesOf(kernel.root->getResult(0));
+  kernel.launch.grid = product(sizes);
+  kernel.emitThreadUnits([&](LoopEmitter &emit, Value unit) {
+    Position at;
+    at.indices = emit.delinearize(unit, sizes);
+    loops::emitWindow(kernel, emit.builder, at);
   });
   return success();
 }

@@ -56,6 +56,8 @@ static KernelBuilder builderFor(Operation *root) {
   case Family::Contraction:
   case Family::Convolution:
     return buildProduct;
+  case Family::Window:
+    return buildWindow;
   case Family::Reduction:
     return buildReduction;
   case Family::Normalization:

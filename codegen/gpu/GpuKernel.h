@@ -85,8 +85,9 @@ private:
 /// builder may assume is said at loops::KernelBuilder.
 using KernelBuilder = mlir::LogicalResult (*)(GpuKernel &);
 
-// One per family, each in the file of its name.
+// By family.
 mlir::LogicalResult buildElementwise(GpuKernel &); ///< and movement
+mlir::LogicalResult buildWindow(GpuKernel &);
 mlir::LogicalResult buildProduct(GpuKernel &);     ///< contractions and convolutions
 mlir::LogicalResult buildReduction(GpuKernel &);
 mlir::LogicalResult buildNormalization(GpuKernel &);

@@ -106,6 +106,11 @@ mlir::FailureOr<LaunchShape> buildSort(LoopKernel &);
 mlir::FailureOr<LaunchShape> buildTrees(LoopKernel &);
 mlir::FailureOr<LaunchShape> buildUnique(LoopKernel &);
 
+/// Of a kernel whose root is a window: emits a diagnostic where it has none of the forms that
+/// can be computed, and computes and stores the results at one position, whoever walks them.
+mlir::LogicalResult checkWindow(LoopKernel &);
+void emitWindow(LoopKernel &, mlir::OpBuilder &builder, const Position &position);
+
 /// What a kernel remembers of a fault until it ends: three numbers in its scratch memory,
 /// behind all that the builder keeps there.
 class FaultRecord {

@@ -25,6 +25,8 @@ public:
                     element.isUnsignedInteger() || element.isInteger(1)} {}
 
   LaunchShape build();
+  /// Computes and stores the results at positions along one row.
+  void emitAt(OpBuilder &builder, ArrayRef<Position> positions);
 
 private:
   bool slides(int64_t dim) {
@@ -32,7 +34,6 @@ private:
   }
   /// Result and count of taps (null unless it is needed) at `position`.
   std::pair<SmallVector<Value>, Value> emitTaps(OpBuilder &builder, ArrayRef<Position> positions);
-  void emitAt(OpBuilder &builder, ArrayRef<Position> positions);
   Value loadTap(OpBuilder &builder, const Position &position, ArrayRef<Value> indices,
                 Value laneMask);
 
@@ -297,12 +298,22 @@ LaunchShape WindowBuilder::build() {
   return LaunchShape{plan.units, grainFor(plan.unitNanoseconds, plan.units), 0};
 }
 
-FailureOr<LaunchShape> loops::buildWindow(LoopKernel &kernel) {
+LogicalResult loops::checkWindow(LoopKernel &kernel) {
   if (failed(checkResultShapes(kernel)))
     return failure();
   auto op = cast<WindowOp>(kernel.root);
   auto type = cast<RankedTensorType>(op.getOperand().getType());
   if (op.getKind() == WindowKind::Average && !isa<FloatType>(type.getElementType()))
     return kernel.op.emitError("averages ") << type << ", expected a float type";
-  return WindowBuilder(kernel, op).build();
+  return success();
+}
+
+void loops::emitWindow(LoopKernel &kernel, OpBuilder &builder, const Position &position) {
+  WindowBuilder(kernel, cast<WindowOp>(kernel.root)).emitAt(builder, position);
+}
+
+FailureOr<LaunchShape> loops::buildWindow(LoopKernel &kernel) {
+  if (failed(checkWindow(kernel)))
+    return failure();
+  return WindowBuilder(kernel, cast<WindowOp>(kernel.root)).build();
 }

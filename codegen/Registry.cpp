@@ -2,6 +2,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/spirv/SpirvTarget.h"
 
 using namespace lumen;
 
@@ -12,7 +13,8 @@ struct Row {
 };
 } // namespace
 
-static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget}};
+static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget},
+                                   {"spirv", spirvcode::createSpirvTarget}};
 
 llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {
   static const auto names = [] {
@@ -21,6 +23,12 @@ llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {
     return names;
   }();
   return names;
+}
+
+mlir::FailureOr<llvm::SmallVector<char, 0>>
+lumen::compileGrids(llvm::ArrayRef<dispatch::KernelOp> kernels, llvm::StringRef level,
+                    llvm::ArrayRef<LaunchShape> shapes, const CodegenOptions &options) {
+  return cpu::compileGrids(kernels, level, shapes, options);
 }
 
 std::unique_ptr<Target> lumen::createTarget(llvm::StringRef name) {

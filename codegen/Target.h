@@ -29,8 +29,8 @@ struct Level {
 /// What a builder decided about the launch of one kernel at one level; see
 /// lumen_abi_variant for the units.
 struct LaunchShape {
-  /// Work units. Where it is no constant, the code defines a function
-  /// `<kernel>.<level>.grid` of the launch's sizes.
+  /// Work units. Where it is no constant, there is a function `<kernel>.<level>.grid` of
+  /// the launch's sizes: in the object of a host target, or made by `compileGrids`.
   SymExpr grid = 1;
   int64_t grain = 1;
   uint64_t scratchSize = 0;
@@ -50,10 +50,10 @@ struct KernelBinary {
 
 /// Kernels of one level, compiled together.
 struct CompiledKernels {
-  /// A relocatable object that defines one function per kernel, named
-  /// `<kernel>.<level>`, hidden. Empty for targets whose code is data.
+  /// Of a host target: a relocatable object that defines one function per kernel, named
+  /// `<kernel>.<level>`, hidden.
   llvm::SmallVector<char, 0> object;
-  /// For targets whose code is data, in the order of the kernels that were asked for.
+  /// Of other targets, in the order of the kernels that were asked for.
   std::vector<KernelBinary> binaries;
   /// In the order of the kernels that were asked for.
   std::vector<LaunchShape> shapes;
@@ -86,6 +86,14 @@ public:
   /// The chosen levels, most demanding first.
   virtual llvm::ArrayRef<Level> getLevels() const = 0;
 
+  /// Whether its code are functions of the host that the artifact links, instead of data
+  /// that a driver loads.
+  virtual bool isHost() const = 0;
+
+  /// The symbol of the runtime's driver for its devices, which artifacts with code of this
+  /// target bring; empty where the runtime has it anyway.
+  virtual llvm::StringRef getDriver() const = 0;
+
   /// Loads into `context` what `compile` needs. Call it once per context, while
   /// no other thread uses the context.
   virtual void prepare(mlir::MLIRContext &context) const = 0;
@@ -98,6 +106,13 @@ public:
                                                    const CodegenOptions &options,
                                                    CodeForm form = CodeForm::Object) const = 0;
 };
+
+/// A relocatable object with the functions `<kernel>.<level>.grid` of kernels of targets
+/// that are no host; empty where all grids are constant. Thread-safe as Target::compile.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compileGrids(llvm::ArrayRef<dispatch::KernelOp> kernels,
+                                                         llvm::StringRef level,
+                                                         llvm::ArrayRef<LaunchShape> shapes,
+                                                         const CodegenOptions &options);
 
 /// The targets this compiler was built with, by name.
 llvm::ArrayRef<llvm::StringRef> targetNames();

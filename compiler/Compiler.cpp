@@ -19,19 +19,28 @@
 using namespace mlir;
 using namespace lumen;
 
-/// Makes the target that the options name; returns what is wrong with it.
-static std::string selectTarget(const CompileOptions &options, std::unique_ptr<Target> &target) {
-  StringRef text = options.target;
-  auto [name, levels] = text.split(':');
-  target = createTarget(name);
-  if (!target)
-    return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", "))
-        .str();
-  if (levels.empty() && text.contains(':'))
-    return ("target '" + text + "' has no level after ':'").str();
-  std::string error;
-  if (!target->selectLevels(levels, error))
-    return error;
+/// Makes the targets that the options name; returns what is wrong with them.
+static std::string selectTargets(const CompileOptions &options, Targets &targets) {
+  targets.clear();
+  for (StringRef text : llvm::split(options.target, ',')) {
+    StringRef name = text.split(':').first, levels = text.split(':').second;
+    std::unique_ptr<Target> target = createTarget(name);
+    if (!target)
+      return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", "))
+          .str();
+    if (levels.empty() && text.contains(':'))
+      return ("target '" + text + "' has no level after ':'").str();
+    if (llvm::any_of(targets, [&](auto &other) { return other->getName() == name; }))
+      return ("target '" + name + "' is named twice in '" + options.target + "'").str();
+    std::string error;
+    if (!target->selectLevels(levels, error))
+      return error;
+    targets.push_back(std::move(target));
+  }
+  if (llvm::none_of(targets, [](auto &target) { return target->isHost(); }))
+    return "target '" + options.target +
+           "' has no code for the host, which runs what a device cannot: expected 'cpu," +
+           options.target + "'";
   return "";
 }
 
@@ -83,6 +92,7 @@ private:
   bool import();
   bool runStage(const Stage &stage, unsigned number);
   bool generateCode(CodeForm form);
+  void reportMissing(const LevelCode &level);
   bool link();
   bool writeText(StringRef path, llvm::function_ref<void(raw_ostream &)> write);
   bool error(const Twine &text) {
@@ -97,7 +107,7 @@ private:
   llvm::DefaultThreadPool pool;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  std::unique_ptr<Target> target;
+  Targets targets;
   std::string name;
   KernelCode code;
   link::OutputFiles outputs;
@@ -107,8 +117,9 @@ private:
 bool Compilation::prepare() {
   if (std::string wrong = checkOptions(options); !wrong.empty())
     return error(wrong);
-  selectTarget(options, target);
-  target->prepare(context);
+  selectTargets(options, targets);
+  for (const std::unique_ptr<Target> &target : targets)
+    target->prepare(context);
   name = modelName(options);
   return check(outputs.protect(options.input, "the model")) && claimOutputs();
 }
@@ -170,19 +181,35 @@ bool Compilation::generateCode(CodeForm form) {
   CodegenOptions codegenOptions;
   codegenOptions.optLevel = options.optLevel;
   codegenOptions.sanitizeAddress = !options.sanitize.empty();
-  auto compiled = compileKernels(*module, *target, codegenOptions, form, pool);
+  auto compiled = compileKernels(*module, targets, codegenOptions, form, pool);
   if (failed(compiled)) {
     if (!diagnostics.failed())
       error("code generation failed without a message; this is a fault of lumenc");
     return false;
   }
   code = std::move(*compiled);
+  for (const LevelCode &level : code.levels)
+    reportMissing(level);
   return true;
+}
+
+/// Says which kernels a device leaves to the host.
+void Compilation::reportMissing(const LevelCode &level) {
+  std::vector<std::string> missing;
+  auto kernels = llvm::to_vector(module->getOps<dispatch::KernelOp>());
+  for (auto [kernel, binary] : llvm::zip(kernels, level.binaries))
+    if (!binary.missing.empty())
+      missing.push_back((kernel.getSymName() + " (" + binary.missing + ")").str());
+  if (!missing.empty())
+    diagnostics.report(Diagnostics::Severity::Note,
+                       level.level->name + ": " + Twine(missing.size()) + " of " +
+                           Twine(kernels.size()) +
+                           " kernels run on the host: " + llvm::join(missing, ", "));
 }
 
 bool Compilation::link() {
   DiagnosticCapture capture(&context, diagnostics);
-  FailureOr<link::ModelTables> described = buildTables(*module, name, *target, code);
+  FailureOr<link::ModelTables> described = buildTables(*module, name, code);
   if (failed(described))
     return false;
   link::ModelTables &tables = *described;
@@ -247,8 +274,8 @@ bool Compilation::run() { return prepare() && runStages() && check(outputs.keep(
 } // namespace
 
 std::string lumen::checkOptions(const CompileOptions &options) {
-  std::unique_ptr<Target> target;
-  if (std::string wrong = selectTarget(options, target); !wrong.empty())
+  Targets targets;
+  if (std::string wrong = selectTargets(options, targets); !wrong.empty())
     return wrong;
   auto stageNames = [] {
     return llvm::join(

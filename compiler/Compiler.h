@@ -21,7 +21,7 @@ struct CompileOptions {
   std::string name;   ///< of the model; empty: the output's stem, else the input's
   /// so, obj, lib, llvm, asm, or the name of a stage (see Pipeline.h).
   std::string emit = "so";
-  std::string target = "cpu"; ///< NAME[:LEVEL+LEVEL|:native]
+  std::string target = "cpu"; ///< NAME[:LEVEL+LEVEL|:native], more after commas
   ImportOptions import;
   int optLevel = 3;
   std::string sanitize; ///< "address" or empty; see CodegenOptions

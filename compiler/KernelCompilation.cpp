@@ -16,45 +16,66 @@ namespace {
 constexpr size_t kKernelsPerGroup = 16;
 
 struct Group {
-  const Level *level;
-  size_t levelIndex, firstKernel;
+  size_t level, firstKernel;
   ArrayRef<dispatch::KernelOp> kernels;
 };
 
 } // namespace
 
-FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Target &target,
+FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targets,
                                             const CodegenOptions &options, CodeForm form,
                                             llvm::ThreadPoolInterface &pool) {
   auto kernels = llvm::to_vector(module.getOps<dispatch::KernelOp>());
-  std::vector<Group> groups;
-  for (auto [index, level] : llvm::enumerate(target.getLevels()))
-    for (size_t first = 0; first < kernels.size(); first += kKernelsPerGroup)
-      groups.push_back(
-          {&level, index, first,
-           ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
-
   KernelCode code;
   code.isSanitized = options.sanitizeAddress;
+  std::vector<Group> groups;
+  for (const std::unique_ptr<Target> &target : targets) {
+    if (form != CodeForm::Object && !target->isHost())
+      continue;
+    for (const Level &level : target->getLevels()) {
+      for (size_t first = 0; first < kernels.size(); first += kKernelsPerGroup)
+        groups.push_back(
+            {code.levels.size(), first,
+             ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
+      LevelCode &made = code.levels.emplace_back(LevelCode{target.get(), &level, {}, {}});
+      made.shapes.resize(kernels.size());
+      if (!target->isHost())
+        made.binaries.resize(kernels.size());
+    }
+  }
+
   code.objects.resize(groups.size());
-  code.shapes.assign(target.getLevels().size(), std::vector<LaunchShape>(kernels.size()));
   std::atomic<bool> failed = false;
   ParallelDiagnosticHandler diagnosticOrder(module.getContext());
+  auto compileGroup = [&](const Group &group, SmallVector<char, 0> &object) -> LogicalResult {
+    LevelCode &level = code.levels[group.level];
+    auto compiled = level.target->compile(group.kernels, *level.level, options, form);
+    if (mlir::failed(compiled))
+      return failure();
+    llvm::copy(compiled->shapes, level.shapes.begin() + group.firstKernel);
+    if (level.target->isHost()) {
+      object = std::move(compiled->object);
+      return success();
+    }
+    std::move(compiled->binaries.begin(), compiled->binaries.end(),
+              level.binaries.begin() + group.firstKernel);
+    auto grids = compileGrids(group.kernels, level.level->name, compiled->shapes, options);
+    if (mlir::failed(grids))
+      return failure();
+    object = std::move(*grids);
+    return success();
+  };
   for (auto [slot, group] : llvm::enumerate(groups))
     pool.async([&, slot = slot, &group = group] {
       // Whatever fails is reported, all of it, in the order of the groups.
       diagnosticOrder.setOrderIDForThread(slot);
-      auto compiled = target.compile(group.kernels, *group.level, options, form);
-      diagnosticOrder.eraseOrderIDForThread();
-      if (mlir::failed(compiled)) {
+      if (mlir::failed(compileGroup(group, code.objects[slot])))
         failed = true;
-        return;
-      }
-      code.objects[slot] = std::move(compiled->object);
-      llvm::copy(compiled->shapes, code.shapes[group.levelIndex].begin() + group.firstKernel);
+      diagnosticOrder.eraseOrderIDForThread();
     });
   pool.wait();
   if (failed)
     return failure();
+  llvm::erase_if(code.objects, [](const auto &object) { return object.empty(); });
   return code;
 }

@@ -9,20 +9,30 @@
 
 namespace lumen {
 
-/// The code of a module's kernels for one target.
+/// What a level of a target has, by kernel in the order of the module.
+struct LevelCode {
+  const Target *target;
+  const Level *level;
+  std::vector<LaunchShape> shapes;
+  std::vector<KernelBinary> binaries; ///< empty for a host target
+};
+
+/// The code of a module's kernels for some targets.
 struct KernelCode {
   /// Object files (or text, for --emit=llvm|asm), in a fixed order.
   std::vector<llvm::SmallVector<char, 0>> objects;
-  /// [level][kernel], levels in the order of the target's, kernels in that of
-  /// the module.
-  std::vector<std::vector<LaunchShape>> shapes;
+  /// In the order of the targets and of their levels.
+  std::vector<LevelCode> levels;
   bool isSanitized = false; ///< CodegenOptions.sanitizeAddress
 };
 
-/// Compiles every kernel of `module` at every level of `target` on the threads of
-/// `pool`. How kernels are grouped depends on the module alone, so the result does
+/// Targets in the order of an artifact's levels.
+using Targets = std::vector<std::unique_ptr<Target>>;
+
+/// Compiles every kernel of `module` at every level of `targets`, which must outlive the
+/// result, on the threads of `pool`; as text only for those of the host. How kernels are grouped depends on the module alone, so the result does
 /// not depend on the number of threads. On failure diagnostics were emitted.
-mlir::FailureOr<KernelCode> compileKernels(mlir::ModuleOp module, const Target &target,
+mlir::FailureOr<KernelCode> compileKernels(mlir::ModuleOp module, const Targets &targets,
                                            const CodegenOptions &options, CodeForm form,
                                            llvm::ThreadPoolInterface &pool);
 

@@ -100,7 +100,9 @@ void lumen::writeMemoryReport(ModuleOp module, const link::ModelTables &tables,
       for (size_t i = 0; i < tables.levels.size(); ++i) {
         uint64_t scratch = 0;
         for (const link::Kernel &kernel : tables.kernels)
-          scratch = std::max(scratch, kernel.variants[i].scratchSize);
+          for (const link::Variant &variant : kernel.variants)
+            if (variant.level == i)
+              scratch = std::max(scratch, variant.scratchSize);
         json.object([&] {
           json.attribute("name", tables.levels[i].name);
           json.attribute("scratch_bytes_per_worker", static_cast<int64_t>(scratch));

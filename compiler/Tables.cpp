@@ -92,8 +92,37 @@ static FailureOr<link::Value> describeValue(func::FuncOp main, Type type, Dictio
   return value;
 }
 
+/// The form of a kernel at a level; nothing where there is none.
+static std::optional<link::Variant> describeVariant(StringRef kernel, const LevelCode &level,
+                                                    size_t index, bool isSanitized) {
+  const LaunchShape &shape = level.shapes[index];
+  link::Variant variant;
+  std::string symbol = (kernel + "." + level.level->name).str();
+  if (level.target->isHost()) {
+    variant.symbol = symbol;
+    if (isSanitized)
+      variant.extentsFunction = symbol + ".extents";
+  } else {
+    const KernelBinary &binary = level.binaries[index];
+    if (!binary.missing.empty())
+      return std::nullopt;
+    variant.code.assign(binary.code.begin(), binary.code.end());
+    lumen_abi_gpu_launch launch = {binary.block, binary.unitsPerWorkgroup, binary.sharedSize,
+                                   binary.flags, binary.features};
+    const char *bytes = reinterpret_cast<const char *>(&launch);
+    variant.launchInfo.assign(bytes, bytes + sizeof(launch));
+  }
+  if (std::optional<int64_t> grid = shape.grid.asConstant())
+    variant.grid = *grid;
+  else
+    variant.gridFunction = symbol + ".grid";
+  variant.grain = shape.grain;
+  variant.scratchSize = shape.scratchSize;
+  return variant;
+}
+
 FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
-                                                const Target &target, const KernelCode &code) {
+                                                const KernelCode &code) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   // Absent where the runtime packs the arena.
   auto number = [&](StringRef name) {
@@ -127,9 +156,13 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
   if (!ok)
     return failure();
 
-  for (const Level &level : target.getLevels())
-    tables.levels.push_back(
-        {level.name, static_cast<lumen_abi_target>(level.target), level.features});
+  for (const LevelCode &level : code.levels) {
+    tables.levels.push_back({level.level->name, static_cast<lumen_abi_target>(level.level->target),
+                             level.level->features});
+    if (StringRef driver = level.target->getDriver();
+        !driver.empty() && !llvm::is_contained(tables.drivers, driver))
+      tables.drivers.push_back(driver.str());
+  }
 
   llvm::StringMap<uint32_t> kernelIndex;
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
@@ -138,21 +171,11 @@ FailureOr<link::ModelTables> lumen::buildTables(ModuleOp module, StringRef name,
     link::Kernel entry;
     entry.name = kernel.getSymName().str();
     entry.numArgs = kernel.getArgumentTypes().size() + kernel.getResultTypes().size();
-    for (auto [l, level] : llvm::enumerate(target.getLevels())) {
-      const LaunchShape &shape = code.shapes[l][i];
-      link::Variant variant;
-      variant.level = l;
-      variant.symbol = entry.name + "." + level.name;
-      if (std::optional<int64_t> grid = shape.grid.asConstant())
-        variant.grid = *grid;
-      else
-        variant.gridFunction = variant.symbol + ".grid";
-      if (code.isSanitized)
-        variant.extentsFunction = variant.symbol + ".extents";
-      variant.grain = shape.grain;
-      variant.scratchSize = shape.scratchSize;
-      entry.variants.push_back(std::move(variant));
-    }
+    for (auto [l, level] : llvm::enumerate(code.levels))
+      if (auto variant = describeVariant(entry.name, level, i, code.isSanitized)) {
+        variant->level = l;
+        entry.variants.push_back(std::move(*variant));
+      }
     tables.kernels.push_back(std::move(entry));
   }
 

@@ -11,7 +11,7 @@ namespace lumen {
 /// lumen_abi.h. `code` holds the launch shapes of its kernels. Fails with a
 /// diagnostic for every input and output whose type has no name there.
 mlir::FailureOr<link::ModelTables> buildTables(mlir::ModuleOp module, llvm::StringRef name,
-                                               const Target &target, const KernelCode &code);
+                                               const KernelCode &code);
 
 /// The runtime's name of an element type; nothing where it has none.
 std::optional<lumen_abi_dtype> dtypeOf(mlir::Type type);

@@ -106,9 +106,8 @@ static void makeSizesFunction(
   });
 }
 
-/// The function that computes a grid which is no constant.
-static void makeGridFunction(dispatch::KernelOp kernel, StringRef level, const SymExpr &grid,
-                             ModuleOp module) {
+void cpu::makeGridFunction(dispatch::KernelOp kernel, StringRef level, const SymExpr &grid,
+                           ModuleOp module) {
   Type i64 = IntegerType::get(kernel.getContext(), 64);
   makeSizesFunction(kernel, gridSymbolName(kernel, level), {}, i64, module,
                     [&](OpBuilder &builder, Block &, auto value) {

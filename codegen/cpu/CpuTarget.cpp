@@ -50,6 +50,8 @@ public:
   StringRef getName() const override { return "cpu"; }
   ArrayRef<StringRef> getLevelNames() const override { return levelNames(); }
   ArrayRef<Level> getLevels() const override { return levels; }
+  bool isHost() const override { return true; }
+  StringRef getDriver() const override { return ""; }
   void prepare(MLIRContext &context) const override { prepareContext(context); }
   bool selectLevels(StringRef text, std::string &error) override;
   FailureOr<CompiledKernels> compile(ArrayRef<dispatch::KernelOp> kernels, const Level &level,
@@ -141,6 +143,24 @@ bool CpuTarget::selectLevels(StringRef text, std::string &error) {
     if (llvm::is_contained(wanted, row.name))
       levels.push_back(makeLevel(row));
   return true;
+}
+
+FailureOr<SmallVector<char, 0>> cpu::compileGrids(ArrayRef<dispatch::KernelOp> kernels,
+                                                  StringRef level, ArrayRef<LaunchShape> shapes,
+                                                  const CodegenOptions &options) {
+  SmallVector<char, 0> object;
+  if (llvm::all_of(shapes, [](const LaunchShape &shape) { return shape.grid.asConstant(); }))
+    return object;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(kernels.front()->getContext()));
+  for (auto [kernel, shape] : llvm::zip_equal(kernels, shapes))
+    if (!shape.grid.asConstant())
+      makeGridFunction(kernel, level, shape.grid, *module);
+  CodegenOptions plain = options;
+  plain.sanitizeAddress = false;
+  if (failed(lowerToLLVM(*module)) || failed(emitCode(*module, *capabilitiesOf(levelNames().back()),
+                                                      plain, CodeForm::Object, object)))
+    return failure();
+  return object;
 }
 
 FailureOr<CompiledKernels> CpuTarget::compile(ArrayRef<dispatch::KernelOp> kernels,

@@ -41,6 +41,16 @@ std::string extentsSymbolName(dispatch::KernelOp kernel, llvm::StringRef level);
 mlir::FailureOr<LaunchShape> buildKernel(dispatch::KernelOp kernel, llvm::StringRef level,
                                          const CodegenOptions &options, mlir::ModuleOp module);
 
+/// Appends to `module` the function of a grid which is no constant.
+void makeGridFunction(dispatch::KernelOp kernel, llvm::StringRef level, const SymExpr &grid,
+                      mlir::ModuleOp module);
+
+/// See lumen::compileGrids. The code runs on every CPU of this target.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compileGrids(llvm::ArrayRef<dispatch::KernelOp> kernels,
+                                                         llvm::StringRef level,
+                                                         llvm::ArrayRef<LaunchShape> shapes,
+                                                         const CodegenOptions &options);
+
 /// Lowers what the builders made to the LLVM dialect.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 

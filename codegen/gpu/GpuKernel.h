@@ -88,7 +88,7 @@ using KernelBuilder = mlir::LogicalResult (*)(GpuKernel &);
 // By family.
 mlir::LogicalResult buildElementwise(GpuKernel &); ///< and movement
 mlir::LogicalResult buildWindow(GpuKernel &);
-mlir::LogicalResult buildProduct(GpuKernel &);     ///< contractions and convolutions
+mlir::LogicalResult buildProduct(GpuKernel &); ///< contractions and convolutions
 mlir::LogicalResult buildReduction(GpuKernel &);
 mlir::LogicalResult buildNormalization(GpuKernel &);
 /// By the loops that compute the family on a CPU: a unit for each thread.

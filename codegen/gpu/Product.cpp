@@ -215,8 +215,8 @@ private:
   Product &product;
   Location loc;
   SymExpr batches, rows, rowTiles, columnTiles;
-  Value lhsTile, rhsTile;     ///< [kTile][kDepth] and [kDepth][kTile]
-  Values batch;               ///< indices of the tile at hand
+  Value lhsTile, rhsTile; ///< [kTile][kDepth] and [kDepth][kTile]
+  Values batch;           ///< indices of the tile at hand
   Value group, firstRow, firstColumn;
 };
 
@@ -224,21 +224,19 @@ private:
 
 Values TiledProduct::rowIndices(LoopEmitter &emit, Value row) {
   Values indices = batch;
-  llvm::append_range(indices, emit.delinearize(row, ArrayRef(product.rows)
-                                                        .drop_front(product.batchDims)));
+  llvm::append_range(indices,
+                     emit.delinearize(row, ArrayRef(product.rows).drop_front(product.batchDims)));
   return indices;
 }
 
 void TiledProduct::fill(LoopEmitter &emit, Value tile, int64_t outer, int64_t inner,
                         llvm::function_ref<Value(LoopEmitter &, Value line, Value at)> element) {
   int64_t threads = kSide * kSide;
-  emit.loop(emit.constant(0), emit.constant(outer * inner / threads),
-            [&](LoopEmitter &e, Value i) {
-              Value number = e.add(e.mul(i, e.constant(threads)), kernel.thread);
-              Value value = element(e, e.div(number, e.constant(inner)),
-                                    e.rem(number, e.constant(inner)));
-              memref::StoreOp::create(e.builder, loc, value, tile, number);
-            });
+  emit.loop(emit.constant(0), emit.constant(outer * inner / threads), [&](LoopEmitter &e, Value i) {
+    Value number = e.add(e.mul(i, e.constant(threads)), kernel.thread);
+    Value value = element(e, e.div(number, e.constant(inner)), e.rem(number, e.constant(inner)));
+    memref::StoreOp::create(e.builder, loc, value, tile, number);
+  });
 }
 
 void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
@@ -277,16 +275,15 @@ void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
               Values left, right, results;
               for (int64_t i = 0; i < kEach; ++i) {
                 Value line = e.add(threadRow, i * kSide);
-                left.push_back(memref::LoadOp::create(
-                    e.builder, loc, lhsTile, e.add(e.mul(line, e.constant(kDepth)), k)));
+                left.push_back(memref::LoadOp::create(e.builder, loc, lhsTile,
+                                                      e.add(e.mul(line, e.constant(kDepth)), k)));
                 Value column = e.add(threadColumn, i * kSide);
-                right.push_back(memref::LoadOp::create(
-                    e.builder, loc, rhsTile, e.add(e.mul(k, e.constant(kTile)), column)));
+                right.push_back(memref::LoadOp::create(e.builder, loc, rhsTile,
+                                                       e.add(e.mul(k, e.constant(kTile)), column)));
               }
               for (int64_t i = 0; i < kEach; ++i)
                 for (int64_t j = 0; j < kEach; ++j)
-                  results.push_back(
-                      product.multiplyAdd(e, left[i], right[j], sums[i * kEach + j]));
+                  results.push_back(product.multiplyAdd(e, left[i], right[j], sums[i * kEach + j]));
               return results;
             });
         kernel.barrier(e.builder);
@@ -321,7 +318,8 @@ LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
   Product product(kernel);
   // A tile of few rows, columns or products is mostly padding.
   int64_t rows = typicalValue(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims)));
-  bool isTiled = rows >= 8 && typicalValue(product.columns) >= 8 && typicalValue(product.depth) >= 8;
+  bool isTiled =
+      rows >= 8 && typicalValue(product.columns) >= 8 && typicalValue(product.depth) >= 8;
   if (!isTiled)
     return buildByElement(kernel, product);
   TiledProduct(kernel, product).build();

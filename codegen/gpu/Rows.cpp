@@ -187,11 +187,10 @@ LogicalResult gpucode::buildReduction(GpuKernel &kernel) {
   Accumulator accumulator{op.getKind(), loops::accumulationType(element),
                           element.isUnsignedInteger() || element.isInteger(1)};
   rows.emit([&](LoopEmitter &emit, ArrayRef<Value> row) {
-    Value sum = rows.accumulate(
-        emit, row, accumulator, [&](LoopEmitter &e, const Position &at) {
-          Value value = kernel.expression.emit(e.builder, e.loc, op.getOperand(), at);
-          return Values{loops::widen(e.builder, e.loc, value)};
-        })[0];
+    Value sum = rows.accumulate(emit, row, accumulator, [&](LoopEmitter &e, const Position &at) {
+      Value value = kernel.expression.emit(e.builder, e.loc, op.getOperand(), at);
+      return Values{loops::widen(e.builder, e.loc, value)};
+    })[0];
     rows.once(emit, [&](LoopEmitter &e) {
       Position at;
       at.indices.assign(row.begin(), row.end());
@@ -235,10 +234,10 @@ static void buildSoftmax(GpuKernel &kernel, SoftmaxOp op) {
                                 [&](LoopEmitter &e, const Position &at) {
                                   return Values{e.make<math::ExpOp>(shifted(e, at))};
                                 })[0];
-    Value factor = op.getLog()
-                       ? emit.make<math::LogOp>(sum)
-                       : emit.make<arith::DivFOp>(
-                             loops::constantLike(emit.builder, emit.loc, sum, 1), sum);
+    Value factor =
+        op.getLog()
+            ? emit.make<math::LogOp>(sum)
+            : emit.make<arith::DivFOp>(loops::constantLike(emit.builder, emit.loc, sum, 1), sum);
     rows.walk(emit, row, [&](LoopEmitter &e, const Position &at) {
       Value value = shifted(e, at);
       value = op.getLog() ? e.make<arith::SubFOp>(value, factor)

@@ -19,6 +19,8 @@ public:
   StringRef getName() const override { return "spirv"; }
   ArrayRef<StringRef> getLevelNames() const override { return levelNames; }
   ArrayRef<Level> getLevels() const override { return levels; }
+  bool isHost() const override { return false; }
+  StringRef getDriver() const override { return "lumen_driver_vulkan"; }
   void prepare(MLIRContext &context) const override { prepareContext(context); }
   bool selectLevels(StringRef text, std::string &error) override;
   FailureOr<CompiledKernels> compile(ArrayRef<dispatch::KernelOp> kernels, const Level &level,

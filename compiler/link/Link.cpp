@@ -61,6 +61,8 @@ private:
   Expected<std::string> input(StringRef contents);
   Error prepareObjects(const WeightsPlace &place);
   Error linkShared(PendingFile &artifact);
+  /// The runtime refers to its drivers weakly, which takes no member of an archive.
+  void pullDrivers(std::vector<std::string> &arguments);
   Error linkRelocatable(PendingFile &artifact);
   Error linkArchive(PendingFile &artifact);
   Error linkArtifact(PendingFile &artifact);
@@ -222,6 +224,7 @@ Error Link::linkShared(PendingFile &artifact) {
       "-zlrodata-after-bss"};
   if (!options.keepSymbols)
     arguments.push_back("--strip-all");
+  pullDrivers(arguments);
   if (options.threads)
     arguments.push_back("--threads=" + std::to_string(options.threads));
   arguments.insert(arguments.end(),
@@ -230,8 +233,14 @@ Error Link::linkShared(PendingFile &artifact) {
   return runLinker(arguments);
 }
 
+void Link::pullDrivers(std::vector<std::string> &arguments) {
+  for (const std::string &driver : tables.drivers)
+    arguments.push_back("--undefined=" + driver);
+}
+
 Error Link::linkRelocatable(PendingFile &artifact) {
   std::vector<std::string> arguments = {"-r", "-o", artifact.path().str()};
+  pullDrivers(arguments);
   if (options.threads)
     arguments.push_back("--threads=" + std::to_string(options.threads));
   arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",

@@ -42,6 +42,7 @@ private:
   Error step(size_t index, const lumen_abi_step &step);
   Error call(size_t index, const Call &call);
   Error kernel(const Kernel &kernel);
+  Error gpuLaunch(const Kernel &kernel, const Variant &variant);
   Error sizes(const std::string &what, uint32_t firstSize, uint32_t numSizes);
   Error launches(const char *kind, ArrayRef<Launch> launches);
   Error counts();
@@ -336,6 +337,20 @@ Error Verifier::call(size_t index, const Call &call) {
   return Error::success();
 }
 
+Error Verifier::gpuLaunch(const Kernel &kernel, const Variant &variant) {
+  const std::string &level = tables.levels[variant.level].name;
+  lumen_abi_gpu_launch launch;
+  if (variant.launchInfo.size() != sizeof(launch))
+    return fail("kernel '{0}' has {1} bytes about its launch at level '{2}', expected {3}",
+                kernel.name, variant.launchInfo.size(), level, sizeof(launch));
+  std::memcpy(&launch, variant.launchInfo.data(), sizeof(launch));
+  if (launch.block < 1 || launch.units_per_workgroup < 1)
+    return fail("kernel '{0}' has workgroups of {1} threads for {2} units at level '{3}', "
+                "expected at least 1 of both",
+                kernel.name, launch.block, launch.units_per_workgroup, level);
+  return Error::success();
+}
+
 Error Verifier::kernel(const Kernel &kernel) {
   if (kernel.variants.empty())
     return fail("kernel '{0}' has no variant", kernel.name);
@@ -352,6 +367,8 @@ Error Verifier::kernel(const Kernel &kernel) {
     if (cpu ? variant.symbol.empty() : variant.code.empty())
       return fail("kernel '{0}' has a variant for level '{1}' without code", kernel.name,
                   tables.levels[variant.level].name);
+    if (Error error = cpu ? Error::success() : gpuLaunch(kernel, variant))
+      return error;
     if (variant.grain < 1)
       return fail("kernel '{0}' has grain {1}, expected at least 1", kernel.name, variant.grain);
   }

@@ -116,7 +116,8 @@ TEST_F(Artifact, HoldsTheTables) {
   Variant spirv;
   spirv.level = 2;
   spirv.code = {'S', 'P', 'V'};
-  spirv.launchInfo = {1, 2};
+  lumen_abi_gpu_launch launch = {64, 64, 0, 0, 0};
+  spirv.launchInfo.assign(reinterpret_cast<char *>(&launch), reinterpret_cast<char *>(&launch + 1));
   tables.levels.push_back({"spirv-1.3", LUMEN_ABI_SPIRV, 5});
   tables.kernels[1].variants.push_back(spirv);
   ASSERT_NO_FATAL_FAILURE(load(model));

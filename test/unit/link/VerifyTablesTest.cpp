@@ -34,6 +34,18 @@ TEST_P(Faults, AreNamed) {
             std::string("internal error: model tables: ") + GetParam().message);
 }
 
+/// Gives the first kernel a form that is data.
+void addSpirv(ModelTables &tables, lumen_abi_gpu_launch launch,
+              size_t launchSize = sizeof(lumen_abi_gpu_launch)) {
+  Variant variant;
+  variant.level = tables.levels.size();
+  variant.code = {'S', 'P', 'V', '\0'};
+  const char *bytes = reinterpret_cast<const char *>(&launch);
+  variant.launchInfo.assign(bytes, bytes + launchSize);
+  tables.levels.push_back({"vulkan1.1", LUMEN_ABI_SPIRV, 0});
+  tables.kernels[0].variants.push_back(std::move(variant));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     VerifyTables, Faults,
     ::testing::Values(
@@ -122,6 +134,11 @@ INSTANTIATE_TEST_SUITE_P(
               "kernel 'scale_0' has a variant for level 0 after one for level 0"},
         Fault{[](ModelTables &t) { t.kernels[0].variants[1].symbol.clear(); },
               "kernel 'scale_0' has a variant for level 'x86-64-v2' without code"},
+        Fault{[](ModelTables &t) { addSpirv(t, {64, 64, 0, 0, 0}, /*launchSize=*/8); },
+              "kernel 'scale_0' has 8 bytes about its launch at level 'vulkan1.1', expected 24"},
+        Fault{[](ModelTables &t) { addSpirv(t, {0, 64, 0, 0, 0}); },
+              "kernel 'scale_0' has workgroups of 0 threads for 64 units at level 'vulkan1.1', "
+              "expected at least 1 of both"},
         Fault{[](ModelTables &t) { t.kernels[1].variants.clear(); },
               "kernel 'start_1' has no variant"},
         Fault{[](ModelTables &t) { t.kernels[1].name = "scale_0"; },

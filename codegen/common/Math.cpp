@@ -132,6 +132,40 @@ Value lumen::emitPower(OpBuilder &builder, Location loc, Value base, Value expon
   return builder.createOrFold<arith::TruncFOp>(loc, type, result);
 }
 
+Value lumen::emitArcTangent(OpBuilder &builder, Location loc, Value x) {
+  Type type = x.getType();
+  auto constant = [&](double value) -> Value {
+    TypedAttr attr = builder.getF32FloatAttr(value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, ArrayRef<Attribute>(attr));
+    return arith::ConstantOp::create(builder, loc, attr);
+  };
+  auto add = [&](Value a, Value b) { return builder.createOrFold<arith::AddFOp>(loc, a, b); };
+  auto mul = [&](Value a, Value b) { return builder.createOrFold<arith::MulFOp>(loc, a, b); };
+  auto div = [&](Value a, Value b) { return builder.createOrFold<arith::DivFOp>(loc, a, b); };
+  auto select = [&](Value condition, Value a, Value b) {
+    return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
+  };
+  Value size = builder.createOrFold<math::AbsFOp>(loc, x);
+  auto isAbove = [&](double bound) {
+    return builder.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, size,
+                                               constant(bound));
+  };
+  // Above tan(3/8 pi) and tan(1/8 pi): atan(a) = pi/2 - atan(1/a), and
+  // atan(a) = pi/4 + atan((a - 1) / (a + 1)).
+  Value isLarge = isAbove(2.414213562373095), isMiddle = isAbove(0.4142135623730950);
+  Value one = constant(1);
+  Value middle = div(add(size, constant(-1)), add(size, one));
+  Value reduced = select(isLarge, div(constant(-1), size), select(isMiddle, middle, size));
+  Value start = select(isLarge, constant(1.5707963267948966),
+                       select(isMiddle, constant(0.7853981633974483), constant(0)));
+  Value square = mul(reduced, reduced), sum = constant(8.05374449538e-2);
+  for (double coefficient : {-1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1})
+    sum = add(mul(sum, square), constant(coefficient));
+  Value result = add(start, add(mul(mul(sum, square), reduced), reduced));
+  return builder.createOrFold<math::CopySignOp>(loc, result, x);
+}
+
 void lumen::populateMathApproximations(RewritePatternSet &patterns) {
   // See ScalarFunctions.cpp for the functions that upstream approximates too coarsely.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {

@@ -12,6 +12,9 @@ namespace lumen {
 mlir::Value emitPower(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value base,
                       mlir::Value exponent);
 
+/// The arc tangent of f32 scalars or vectors: at most 2 ulp. After Cephes' atanf.
+mlir::Value emitArcTangent(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x);
+
 /// Patterns that compute functions of the math dialect by polynomials with a small error,
 /// where no target has an instruction as good.
 void populateMathApproximations(mlir::RewritePatternSet &patterns);

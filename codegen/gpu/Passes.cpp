@@ -23,6 +23,16 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathApproximations(patterns);
+    // Of which devices promise no more than a few digits.
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name == math::AcosOp::getOperationName() || name == math::AsinOp::getOperationName();
+    });
+    patterns.add(+[](math::AtanOp op, PatternRewriter &rewriter) {
+      if (!op.getType().isF32())
+        return failure();
+      rewriter.replaceOp(op, emitArcTangent(rewriter, op.getLoc(), op.getOperand()));
+      return success();
+    });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -14,6 +14,7 @@
 
 #include "mlir/Conversion/GPUToSPIRV/GPUToSPIRVPass.h"
 #include "mlir/Conversion/MathToSPIRV/MathToSPIRVPass.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
@@ -54,8 +55,27 @@ struct BindArguments : PassWrapper<BindArguments, OperationPass<gpu::GPUModuleOp
   void runOnOperation() override {
     for (auto function : getOperation().getOps<gpu::GPUFuncOp>())
       bind(function);
+    for (auto global : llvm::make_early_inc_range(getOperation().getOps<memref::GlobalOp>()))
+      global.erase();
   }
   void bind(gpu::GPUFuncOp function);
+};
+
+/// The extended instructions compute most functions for 16 and 32 bits only.
+struct CheckDoubles : PassWrapper<CheckDoubles, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckDoubles)
+  StringRef getArgument() const override { return "lumen-spirv-check-doubles"; }
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (!isa_and_present<math::MathDialect>(op->getDialect()) ||
+          !op->getResult(0).getType().isF64() ||
+          isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+              math::RoundEvenOp, math::SqrtOp>(op))
+        return;
+      op->emitError() << op->getName().stripDialect() << kNoDoubles;
+      signalPassFailure();
+    });
+  }
 };
 
 } // namespace
@@ -63,6 +83,40 @@ struct BindArguments : PassWrapper<BindArguments, OperationPass<gpu::GPUModuleOp
 static MemRefType inClass(MemRefType type, spirv::StorageClass storage) {
   return MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(),
                          spirv::StorageClassAttr::get(type.getContext(), storage));
+}
+
+/// A table in read-only memory becomes a variable that the kernel fills.
+static void placeTable(memref::GetGlobalOp table) {
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(table, table.getNameAttr());
+  auto values = cast<DenseElementsAttr>(*global.getInitialValue());
+  Location loc = table.getLoc();
+  auto function = table->getParentOfType<gpu::GPUFuncOp>();
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  Value memory = memref::AllocaOp::create(builder, loc,
+                                          inClass(table.getType(), spirv::StorageClass::Function));
+  for (auto [i, value] : llvm::enumerate(values.getValues<Attribute>())) {
+    Value element = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+    Value index = arith::ConstantIndexOp::create(builder, loc, i);
+    memref::StoreOp::create(builder, loc, element, memory, index);
+  }
+  for (Operation *user : llvm::make_early_inc_range(table->getUsers()))
+    if (auto cast = dyn_cast<memref::CastOp>(user)) {
+      cast.replaceAllUsesWith(memory);
+      cast.erase();
+    }
+  table.replaceAllUsesWith(memory);
+  table.erase();
+}
+
+/// Vulkan leaves the remainder of negative numbers undefined, and what upstream makes of it
+/// some drivers compute wrongly.
+static void expandRemainder(arith::RemSIOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value quotient = arith::DivSIOp::create(builder, loc, op.getLhs(), op.getRhs());
+  Value whole = arith::MulIOp::create(builder, loc, quotient, op.getRhs());
+  op.replaceAllUsesWith(arith::SubIOp::create(builder, loc, op.getLhs(), whole).getResult());
+  op.erase();
 }
 
 void BindArguments::bind(gpu::GPUFuncOp function) {
@@ -80,6 +134,12 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
                         spirv::getInterfaceVarABIAttr(0, binding.getInt(), std::nullopt, context));
   }
   function.setFunctionType(FunctionType::get(context, types, {}));
+  function.walk([](Operation *op) {
+    if (auto table = dyn_cast<memref::GetGlobalOp>(op))
+      placeTable(table);
+    else if (auto remainder = dyn_cast<arith::RemSIOp>(op))
+      expandRemainder(remainder);
+  });
   // Upstream converts allocations in workgroup memory, but not attributions.
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
   for (BlockArgument shared : function.getWorkgroupAttributions())
@@ -91,6 +151,15 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
   function->removeAttr(gpu::GPUFuncOp::getNumWorkgroupAttributionsAttrName());
   function->setAttr(spirv::getEntryPointABIAttrName(),
                     spirv::getEntryPointABIAttr(context, *function.getKnownBlockSize()));
+}
+
+/// Sums that cancel a rounding error on purpose must stay as they are: drivers reassociate
+/// what does not ask for that.
+static void keepExact(spirv::ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::GLFmaOp>(op))
+      op->setAttr("no_contraction", UnitAttr::get(op->getContext()));
+  });
 }
 
 /// The LUMEN_ABI_GPU_* bits of the capabilities that a module declares.
@@ -141,6 +210,7 @@ spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
   manager.enableVerifier(false);
   gpucode::buildSimplification(manager);
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(std::make_unique<CheckDoubles>());
   kernels.addPass(std::make_unique<BindArguments>());
   // The results of a loop that runs zero times are undefined otherwise.
   kernels.nest<gpu::GPUFuncOp>().addPass(createForToWhileLoopPass());
@@ -159,6 +229,7 @@ spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
     return {};
   }
   spirv::ModuleOp result = *spirvModules.begin();
+  keepExact(result);
   // Views of scratch memory with several types share a binding.
   llvm::SmallDenseMap<int32_t, spirv::GlobalVariableOp> bindings;
   for (auto variable : result.getOps<spirv::GlobalVariableOp>())

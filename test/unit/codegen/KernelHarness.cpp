@@ -5,6 +5,7 @@
 #include "DynamicKernel.h"
 
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/spirv/SpirvTarget.h"
 #include "runtime-lite/include/lumen_abi.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -25,10 +26,18 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 
+/// Whether a level is one of a device, as opposed to this machine's CPU.
+static bool isOfDevice(StringRef level) { return !cpu::capabilitiesOf(level); }
+
+bool test::canRun(StringRef level) {
+  return isOfDevice(level) ? VulkanDevice::get() != nullptr : cpu::hostSupports(level);
+}
+
 static mlir::MLIRContext &sharedContext() {
   static auto *context = [] {
     auto *context = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
     cpu::prepareContext(*context);
+    spirvcode::prepareContext(*context);
     return context;
   }();
   return *context;
@@ -150,7 +159,7 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(mlir::OwningOpRef<mlir::ModuleO
   result->module = std::move(module);
   result->kernel = *result->module->getOps<dispatch::KernelOp>().begin();
 
-  std::unique_ptr<Target> target = cpu::createCpuTarget();
+  std::unique_ptr<Target> target = createTarget(isOfDevice(levelName) ? "spirv" : "cpu");
   std::string error;
   if (!target->selectLevels(levelName, error)) {
     ADD_FAILURE() << error;
@@ -163,41 +172,71 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(mlir::OwningOpRef<mlir::ModuleO
     return nullptr;
   }
   result->shape = compiled->shapes.front();
-  result->codeSize = compiled->object.size();
-  result->scratch.resize(result->shape.scratchSize + 128);
-
-  auto jit = llvm::orc::LLJITBuilder().create();
-  if (!jit) {
-    ADD_FAILURE() << llvm::toString(jit.takeError());
+  if (target->isHost() ? !result->loadObject(*compiled, levelName)
+                       : !result->loadBinary(std::move(*compiled)))
     return nullptr;
+  return result;
+}
+
+bool LoadedKernel::loadObject(const CompiledKernels &compiled, StringRef levelName) {
+  codeSize = compiled.object.size();
+  scratch.resize(shape.scratchSize + 128);
+  auto made = llvm::orc::LLJITBuilder().create();
+  if (!made) {
+    ADD_FAILURE() << llvm::toString(made.takeError());
+    return false;
   }
-  result->jit = std::move(*jit);
+  jit = std::move(*made);
   auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      result->jit->getDataLayout().getGlobalPrefix());
-  result->jit->getMainJITDylib().addGenerator(llvm::cantFail(std::move(process)));
+      jit->getDataLayout().getGlobalPrefix());
+  jit->getMainJITDylib().addGenerator(llvm::cantFail(std::move(process)));
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
-      StringRef(compiled->object.data(), compiled->object.size()), "kernel");
-  llvm::cantFail(result->jit->addObjectFile(std::move(buffer)));
-  auto address = result->jit->lookup(cpu::symbolName(result->kernel, levelName));
+      StringRef(compiled.object.data(), compiled.object.size()), "kernel");
+  llvm::cantFail(jit->addObjectFile(std::move(buffer)));
+  auto address = jit->lookup(cpu::symbolName(kernel, levelName));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
-    return nullptr;
+    return false;
   }
-  result->code = address->toPtr<void *>();
-  if (!result->shape.grid.asConstant()) {
-    auto grid = result->jit->lookup(cpu::gridSymbolName(result->kernel, levelName));
-    if (!grid) {
-      ADD_FAILURE() << llvm::toString(grid.takeError());
-      return nullptr;
-    }
-    result->gridFunction = grid->toPtr<int64_t(const int64_t *)>();
+  code = address->toPtr<void *>();
+  if (shape.grid.asConstant())
+    return true;
+  auto grid = jit->lookup(cpu::gridSymbolName(kernel, levelName));
+  if (!grid) {
+    ADD_FAILURE() << llvm::toString(grid.takeError());
+    return false;
   }
-  return result;
+  gridFunction = grid->toPtr<int64_t(const int64_t *)>();
+  return true;
+}
+
+bool LoadedKernel::loadBinary(CompiledKernels compiled) {
+  binary = std::move(compiled.binaries.front());
+  codeSize = binary.code.size();
+  // The one gap: such kernels run on the host.
+  if (StringRef(binary.missing).ends_with(spirvcode::kNoDoubles))
+    return false;
+  if (!binary.missing.empty()) {
+    ADD_FAILURE() << "no code: " << binary.missing << "\n" << textOf(kernel);
+    return false;
+  }
+  size_t numArguments = kernel.getArgumentTypes().size() + kernel.getResultTypes().size();
+  pipeline =
+      VulkanDevice::get()->load(binary, kernel.getSymName(), numArguments, shape.scratchSize != 0);
+  if (!pipeline)
+    ADD_FAILURE() << textOf(kernel);
+  return pipeline != nullptr;
 }
 
 LoadedKernel::~LoadedKernel() = default;
 
 int64_t LoadedKernel::grid(ArrayRef<int64_t> sizes) const {
+  if (pipeline) {
+    llvm::StringMap<int64_t> values;
+    for (auto [name, size] : llvm::zip_equal(dispatch::KernelOp(kernel).getSizeNames(), sizes))
+      values[name] = size;
+    return *shape.grid.evaluate(values);
+  }
   return gridFunction ? gridFunction(sizes.data()) : *shape.grid.asConstant();
 }
 
@@ -208,11 +247,38 @@ static char *alignedBegin(std::vector<char> &scratch) {
 
 int LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end,
                       ArrayRef<int64_t> sizes) const {
+  if (pipeline)
+    return runOnDevice(buffers, sizes);
   return reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), sizes.data(), begin, end, 0,
                                                       alignedBegin(scratch));
 }
 
+int LoadedKernel::runOnDevice(ArrayRef<void *> buffers, ArrayRef<int64_t> sizes) const {
+  auto constant = makeStatic(kernel, sizes);
+  dispatch::KernelOp known = *constant->getOps<dispatch::KernelOp>().begin();
+  std::vector<DeviceBuffer> bound;
+  auto bind = [&](mlir::Type argument, const Sizes &strides, bool isResult) {
+    auto type = llvm::cast<mlir::RankedTensorType>(argument);
+    size_t element = dispatch::elementBytes(type.getElementType());
+    auto *data = static_cast<char *>(buffers[bound.size()]);
+    size_t size = data ? span(type.getShape(), *lumen::asConstants(strides)) * element : 0;
+    bound.push_back({data, size, element, isResult});
+  };
+  for (auto [i, type] : llvm::enumerate(known.getArgumentTypes()))
+    bind(type, known.getArgumentStrides(i), /*isResult=*/false);
+  for (auto [i, type] : llvm::enumerate(known.getResultTypes()))
+    bind(type, known.getResultStrides(i), /*isResult=*/true);
+  std::vector<int32_t> record =
+      VulkanDevice::get()->run(*pipeline, binary, shape, grid(sizes), bound, sizes, random);
+  if (record.empty())
+    return LUMEN_ABI_OK;
+  std::memcpy(fault, &record[2], sizeof(fault));
+  return record[0];
+}
+
 ArrayRef<int64_t> LoadedKernel::getFault() const {
+  if (pipeline)
+    return fault;
   return {reinterpret_cast<int64_t *>(alignedBegin(scratch)), 2};
 }
 
@@ -222,19 +288,20 @@ ArrayRef<int64_t> LoadedKernel::getFault() const {
 
 std::vector<std::string> test::allLevels() {
   std::vector<std::string> names;
-  for (StringRef name : cpu::levelNames())
-    names.push_back(name.str());
+  for (StringRef target : targetNames())
+    for (StringRef name : createTarget(target)->getLevelNames())
+      names.push_back(name.str());
   return names;
 }
 
 std::string test::levelTestName(const ::testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return name;
 }
 
 void KernelTest::SetUp() {
-  if (!cpu::hostSupports(GetParam()))
+  if (!canRun(GetParam()))
     GTEST_SKIP() << "this machine cannot run " << GetParam();
 }
 
@@ -310,7 +377,8 @@ void KernelTest::compare(const LoadedKernel &loaded, dispatch::KernelOp kernel,
   std::vector<Tensor> expected = evaluate(kernel, inputs);
   size_t firstResult = buffers.size();
   for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
-    allocate(llvm::cast<mlir::RankedTensorType>(result), *lumen::asConstants(kernel.getResultStrides(i)));
+    allocate(llvm::cast<mlir::RankedTensorType>(result),
+             *lumen::asConstants(kernel.getResultStrides(i)));
 
   // Any split of the grid, in any order, gives the same results.
   int64_t grid = loaded.grid(sizes);
@@ -321,6 +389,8 @@ void KernelTest::compare(const LoadedKernel &loaded, dispatch::KernelOp kernel,
   std::vector<size_t> order(cuts.size() - 1);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
+  if (loaded.isOnDevice())
+    cuts = {0, grid}, order = {0};
   for (size_t piece : order)
     loaded.run(pointers, cuts[piece], cuts[piece + 1], sizes);
 

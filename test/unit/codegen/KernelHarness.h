@@ -4,13 +4,14 @@
 // loaded, run on random data over random splits of its grid, and compared with
 // the plain evaluation of Reference.h. Buffers end at an unreadable page, and
 // the gaps of strided results must stay as they were, so that an access outside
-// of a tensor is seen.
+// of a tensor is seen. A level may also be one of a device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LUMEN_TEST_UNIT_CODEGEN_KERNELHARNESS_H
 #define LUMEN_TEST_UNIT_CODEGEN_KERNELHARNESS_H
 
 #include "Reference.h"
+#include "VulkanDevice.h"
 
 #include "codegen/Target.h"
 
@@ -51,6 +52,7 @@ public:
   ~LoadedKernel();
 
   dispatch::KernelOp getKernel() const { return kernel; }
+  bool isOnDevice() const { return pipeline != nullptr; }
   const LaunchShape &getShape() const { return shape; }
   size_t getCodeSize() const { return codeSize; }
   /// What a fault is about.
@@ -59,13 +61,16 @@ public:
   /// Work units at the given sizes of the kernel's symbols.
   int64_t grid(llvm::ArrayRef<int64_t> sizes = {}) const;
 
-  /// Runs work units [begin, end) on buffers, outputs last.
+  /// Runs work units [begin, end) on buffers, outputs last; a device always runs all.
   /// Returns a lumen_abi_fault.
   int run(llvm::ArrayRef<void *> buffers, int64_t begin, int64_t end,
           llvm::ArrayRef<int64_t> sizes = {}) const;
 
 private:
   LoadedKernel() = default;
+  bool loadObject(const CompiledKernels &compiled, llvm::StringRef levelName);
+  bool loadBinary(CompiledKernels compiled);
+  int runOnDevice(llvm::ArrayRef<void *> buffers, llvm::ArrayRef<int64_t> sizes) const;
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   dispatch::KernelOp kernel;
@@ -75,6 +80,10 @@ private:
   void *code = nullptr;
   int64_t (*gridFunction)(const int64_t *) = nullptr;
   mutable std::vector<char> scratch;
+  std::shared_ptr<VulkanPipeline> pipeline; ///< of a device; then there is no jit
+  KernelBinary binary;
+  mutable std::mt19937 random;
+  mutable int64_t fault[2];
 };
 
 /// Memory whose last byte is followed by an unreadable page; filled with a
@@ -93,7 +102,7 @@ private:
   size_t mapped = 0;
 };
 
-/// Tests over all CPU levels; a level that this machine lacks is skipped by name.
+/// Tests over all levels; one that this machine lacks is skipped by name.
 class KernelTest : public ::testing::TestWithParam<std::string> {
 protected:
   void SetUp() override;
@@ -109,6 +118,9 @@ private:
   void compare(const LoadedKernel &loaded, dispatch::KernelOp constant,
                llvm::ArrayRef<int64_t> sizes, const CheckOptions &options);
 };
+
+/// Whether this machine can run code of `level`.
+bool canRun(llvm::StringRef level);
 
 /// The levels to instantiate a KernelTest with, and their names in test names.
 std::vector<std::string> allLevels();

@@ -1,0 +1,52 @@
+// RUN: lumen-opt %s --split-input-file --lumen-gpu-build --lumen-spirv-lower | FileCheck %s
+
+// One module for a kernel, with its bindings in set 0.
+
+// CHECK-LABEL: spirv.module @__spv__add Logical GLSL450 requires #spirv.vce<v1.0, [Shader
+// CHECK-DAG: bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
+// CHECK-DAG: bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
+// Drivers must not reassociate.
+// CHECK: spirv.FAdd {{.*}}no_contraction
+// CHECK: spirv.EntryPoint "GLCompute" @add
+// CHECK: spirv.ExecutionMode @add "LocalSize", 64, 1, 1
+dispatch.kernel @add(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = lumen.binary <add> %x, %y : tensor<64xf32>
+  dispatch.yield %0 : tensor<64xf32>
+}
+
+// -----
+
+// A module declares what its types need, which a device must have.
+
+// CHECK-LABEL: spirv.module @__spv__narrow
+// CHECK-SAME: StorageBuffer8BitAccess
+dispatch.kernel @narrow(%x: tensor<64xi8>) -> tensor<64xi8> {
+  %0 = lumen.unary <neg> %x : tensor<64xi8> -> tensor<64xi8>
+  dispatch.yield %0 : tensor<64xi8>
+}
+
+// -----
+
+// Vulkan does not define the remainder of negative numbers.
+
+// CHECK-LABEL: spirv.module @__spv__rest
+// CHECK-NOT: SRem
+// CHECK: spirv.SDiv
+// CHECK: spirv.IMul
+// CHECK: spirv.ISub
+dispatch.kernel @rest(%x: tensor<64xi32>, %y: tensor<64xi32>) -> tensor<64xi32> {
+  %0 = lumen.binary <rem> %x, %y : tensor<64xi32>
+  dispatch.yield %0 : tensor<64xi32>
+}
+
+// -----
+
+// Shared memory is a variable of the workgroup.
+
+// CHECK-LABEL: spirv.module @__spv__total
+// CHECK: spirv.GlobalVariable {{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<64 x f32>)>, Workgroup>
+// CHECK: spirv.ControlBarrier <Workgroup>, <Workgroup>
+dispatch.kernel @total(%x: tensor<1000xf32>) -> tensor<f32> {
+  %0 = lumen.reduce <sum> %x [0] : tensor<1000xf32> -> tensor<f32>
+  dispatch.yield %0 : tensor<f32>
+}

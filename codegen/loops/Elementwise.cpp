@@ -5,27 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/loops/Nest.h"
+#include "codegen/loops/Spaces.h"
 
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::loops;
-
-namespace {
-
-/// Results of one shape, walked together.
-struct Space {
-  Sizes shape;
-  SmallVector<Value> values;
-  SmallVector<Access> accesses;
-};
-
-/// A part of a space in which every concatenation has one input.
-struct Box {
-  Sizes offsets, sizes;
-};
-
-} // namespace
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -310,46 +294,51 @@ static void emitElements(LoopKernel &kernel, OpBuilder &builder, const Space &sp
   }
 }
 
+void loops::forEachBox(LoopKernel &kernel, llvm::function_ref<void(const BoxOfSpace &)> body) {
+  for (const Space &space : makeSpaces(kernel)) {
+    SmallVector<ConcatOp> concats = visibleConcats(space.values);
+    SmallVector<Sizes> resultStrides;
+    for (const Access &access : space.accesses)
+      resultStrides.push_back(access.strides);
+    for (const Box &box : makeBoxes(space, concats)) {
+      Expression expression = kernel.expression;
+      for (ConcatOp concat : concats)
+        bindConcat(expression, concat, box);
+      AccessAnalysis analysis = AccessAnalysis::of(expression, space.values);
+      body({space, box, expression, analysis, resultStrides});
+    }
+  }
+}
+
 FailureOr<LaunchShape> loops::buildElementwise(LoopKernel &kernel) {
   OpBuilder &builder = kernel.builder;
   Location loc = kernel.loc;
   int64_t lanes = preferredLanes(kernel);
   SymExpr grid = 0;
   double nanoseconds = 0, typicalGrid = 0;
-  for (const Space &space : makeSpaces(kernel)) {
-    SmallVector<ConcatOp> concats = visibleConcats(space.values);
+  forEachBox(kernel, [&](const BoxOfSpace &part) {
     double bytes = 0;
-    SmallVector<Sizes> resultStrides;
-    for (const Access &access : space.accesses) {
-      resultStrides.push_back(access.strides);
+    for (const Access &access : part.space.accesses)
       bytes += dispatch::elementBytes(access.type.getElementType());
-    }
-    for (const Box &box : makeBoxes(space, concats)) {
-      Expression expression = kernel.expression;
-      for (ConcatOp concat : concats)
-        bindConcat(expression, concat, box);
-      AccessAnalysis analysis = AccessAnalysis::of(expression, space.values);
-      double allBytes = bytes;
-      for (const LinearRead &read : analysis.reads)
-        allBytes += dispatch::elementBytes(read.access.type.getElementType());
-      NestPlan plan = NestPlan::make(box.sizes, analysis, resultStrides, lanes, allBytes);
-      if (plan.units == SymExpr(0))
-        continue;
-      // Units of all nests are numbered through.
-      auto local = [&](Value unit) -> Value {
-        Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.value(grid));
-        Value clamped = builder.createOrFold<arith::MaxSIOp>(loc, shifted, kernel.index(0));
-        return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.value(plan.units));
-      };
-      emitNest(kernel, plan, box.offsets, local(kernel.begin), local(kernel.end),
-               [&](OpBuilder &b, const Position &position) {
-                 emitElements(kernel, b, space, expression, analysis, plan, position);
-               });
-      grid += plan.units;
-      double units = typicalValue(plan.units);
-      nanoseconds += plan.unitNanoseconds * units;
-      typicalGrid += units;
-    }
-  }
+    for (const LinearRead &read : part.analysis.reads)
+      bytes += dispatch::elementBytes(read.access.type.getElementType());
+    NestPlan plan = NestPlan::make(part.box.sizes, part.analysis, part.resultStrides, lanes, bytes);
+    if (plan.units == SymExpr(0))
+      return;
+    // Units of all nests are numbered through.
+    auto local = [&](Value unit) -> Value {
+      Value shifted = builder.createOrFold<arith::SubIOp>(loc, unit, kernel.value(grid));
+      Value clamped = builder.createOrFold<arith::MaxSIOp>(loc, shifted, kernel.index(0));
+      return builder.createOrFold<arith::MinSIOp>(loc, clamped, kernel.value(plan.units));
+    };
+    emitNest(kernel, plan, part.box.offsets, local(kernel.begin), local(kernel.end),
+             [&](OpBuilder &b, const Position &position) {
+               emitElements(kernel, b, part.space, part.expression, part.analysis, plan, position);
+             });
+    grid += plan.units;
+    double units = typicalValue(plan.units);
+    nanoseconds += plan.unitNanoseconds * units;
+    typicalGrid += units;
+  });
   return LaunchShape{grid, grainFor(nanoseconds / std::max(typicalGrid, 1.0), grid), 0};
 }

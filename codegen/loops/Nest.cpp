@@ -68,18 +68,23 @@ static int findTiled(ArrayRef<NestLoop> loops, int i, const AccessAnalysis &anal
   return tiled;
 }
 
-NestPlan NestPlan::make(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
-                        ArrayRef<Sizes> resultStrides, int64_t lanes, double bytesPerElement) {
-  NestPlan plan;
+/// The strides of all results, then of all reads.
+static SmallVector<ArrayRef<SymExpr>> allStrides(const AccessAnalysis &analysis,
+                                                 ArrayRef<Sizes> resultStrides) {
   SmallVector<ArrayRef<SymExpr>> accesses(resultStrides.begin(), resultStrides.end());
   for (const LinearRead &read : analysis.reads)
     accesses.push_back(read.strides);
+  return accesses;
+}
 
+SmallVector<NestLoop> loops::mergeLoops(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
+                                        ArrayRef<Sizes> resultStrides) {
+  SmallVector<ArrayRef<SymExpr>> accesses = allStrides(analysis, resultStrides);
   // Merge from the inside out.
   SmallVector<NestLoop> loops; // inner ones first
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
     if (shape[dim] == SymExpr(0))
-      return plan;
+      return {};
     if (isOne(shape[dim]))
       continue;
     bool merges = !loops.empty() && !analysis.fixed[dim] && !analysis.fixed[loops.back().dim] &&
@@ -91,7 +96,17 @@ NestPlan NestPlan::make(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
     else
       loops.push_back({dim, shape[dim]});
   }
-  plan.loops.assign(loops.rbegin(), loops.rend());
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+NestPlan NestPlan::make(ArrayRef<SymExpr> shape, const AccessAnalysis &analysis,
+                        ArrayRef<Sizes> resultStrides, int64_t lanes, double bytesPerElement) {
+  NestPlan plan;
+  if (llvm::is_contained(shape, SymExpr(0)))
+    return plan;
+  SmallVector<ArrayRef<SymExpr>> accesses = allStrides(analysis, resultStrides);
+  plan.loops = mergeLoops(shape, analysis, resultStrides);
 
   // The vector loop: the one whose rows cost least per element.
   double best = std::numeric_limits<double>::infinity();
@@ -155,8 +170,8 @@ Value loops::makeMask(OpBuilder &builder, Location loc, Value count, int64_t lan
 }
 
 void loops::emitVectorLoop(LoopKernel &kernel, OpBuilder &builder, Value low, Value high,
-                         const SymExpr &size, int64_t lanes,
-                         llvm::function_ref<void(OpBuilder &, Value, int64_t, Value)> body) {
+                           const SymExpr &size, int64_t lanes,
+                           llvm::function_ref<void(OpBuilder &, Value, int64_t, Value)> body) {
   Location loc = kernel.loc;
   auto loop = [&](Value from, Value to, int64_t step) {
     auto forOp = scf::ForOp::create(builder, loc, from, to, kernel.value(builder, step));
@@ -181,8 +196,9 @@ void loops::emitVectorLoop(LoopKernel &kernel, OpBuilder &builder, Value low, Va
   body(inner, from, lanes, makeMask(inner, loc, count, lanes));
 }
 
-void loops::emitNest(LoopKernel &kernel, const NestPlan &plan, ArrayRef<SymExpr> offsets, Value begin,
-                   Value end, llvm::function_ref<void(OpBuilder &, const Position &)> body) {
+void loops::emitNest(LoopKernel &kernel, const NestPlan &plan, ArrayRef<SymExpr> offsets,
+                     Value begin, Value end,
+                     llvm::function_ref<void(OpBuilder &, const Position &)> body) {
   if (plan.units == SymExpr(0))
     return;
   OpBuilder &builder = kernel.builder;

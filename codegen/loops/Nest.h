@@ -19,6 +19,12 @@ struct NestLoop {
   SymExpr size;
 };
 
+/// The loops over `shape`, outer ones first, of which those that every access walks alike
+/// are one; none where an extent is 0. `resultStrides`: elements per step of each dimension.
+llvm::SmallVector<NestLoop> mergeLoops(llvm::ArrayRef<SymExpr> shape,
+                                       const AccessAnalysis &analysis,
+                                       llvm::ArrayRef<Sizes> resultStrides);
+
 /// How to walk a box of an iteration space.
 struct NestPlan {
   llvm::SmallVector<NestLoop> loops; ///< outer ones first, without unit loops

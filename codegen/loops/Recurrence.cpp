@@ -114,7 +114,11 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
 
   // Accumulators of one column block; short blocks take several steps of the depth
   // at once, so that as many sums are in flight.
-  auto vector = VectorType::get({lanes}, element);
+  Type vector = lanes == 1 ? element : VectorType::get({lanes}, element);
+  auto along = [&](Position &position, int dim) {
+    position.vectorDim = lanes == 1 ? -1 : dim;
+    position.lanes = lanes;
+  };
   int64_t columns = std::min<int64_t>(kPanel, 8 * lanes), blocks = kPanel / columns;
   int64_t vectors = columns / lanes, unroll = std::max<int64_t>(1, 8 / vectors);
   Value zero = arith::ConstantOp::create(emit.builder, emit.loc, emit.builder.getZeroAttr(vector));
@@ -122,12 +126,12 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
     Value panel = e.div(block, e.constant(blocks));
     Value column = e.mul(e.rem(block, e.constant(blocks)), e.constant(columns));
     auto accumulate = [&](LoopEmitter &e, Value k, Value sum, int64_t i) -> Value {
-      Value factor = e.make<vector::BroadcastOp>(
-          vector, lhs.type.getRank() == 2 ? e.load(lhs, {e.constant(0), k}) : e.load(lhs, {k}));
+      Value factor = lhs.type.getRank() == 2 ? e.load(lhs, {e.constant(0), k}) : e.load(lhs, {k});
+      if (lanes != 1)
+        factor = e.make<vector::BroadcastOp>(vector, factor);
       Position position;
       position.indices = {panel, k, e.add(column, i * lanes)};
-      position.vectorDim = 2;
-      position.lanes = lanes;
+      along(position, 2);
       Value weights = expression.load(e.builder, e.loc, rhs, position);
       return math::FmaOp::create(e.builder, e.loc, factor, weights, sum);
     };
@@ -155,8 +159,7 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
         sum = e.make<arith::AddFOp>(sum, sums[step * vectors + i]);
       Position position;
       position.indices = {e.constant(0), e.add(begin, i * lanes)};
-      position.vectorDim = 1;
-      position.lanes = lanes;
+      along(position, 1);
       expression.store(e.builder, e.loc, sum, result, position);
     }
   });
@@ -214,13 +217,14 @@ void CellEmitter::emitRow(LoopEmitter &emit, Value row) {
   };
   for (auto [i, operand] : llvm::enumerate(op.getStates()))
     forEachVector(emit, 1, sizeOfState(i), [&, i = i](LoopEmitter &e, const Position &position) {
-      Value value = expression.load(e.builder, e.loc, memoryOf(kernel, op.getStates()[i]),
-                                    withRow(position));
+      Value value =
+          expression.load(e.builder, e.loc, memoryOf(kernel, op.getStates()[i]), withRow(position));
       expression.store(e.builder, e.loc, value, states[i], position);
     });
   Value zero = emit.constant(0), steps = emit.size(sizeOf(op.getInput(), 0)), length = steps;
   if (Value lengths = op.getLengths())
-    length = emit.min(emit.max(emit.toIndex(emit.load(memoryOf(kernel, lengths), {row})), zero), steps);
+    length =
+        emit.min(emit.max(emit.toIndex(emit.load(memoryOf(kernel, lengths), {row})), zero), steps);
   emit.loop(zero, length, [&](LoopEmitter &e, Value i) {
     emitStep(e, row, op.getReverse() ? e.sub(e.sub(length, 1), i) : i);
   });

@@ -108,6 +108,27 @@ static void placeTable(memref::GetGlobalOp table) {
   table.erase();
 }
 
+/// Upstream converts signed casts only.
+static void expandUnsignedCast(arith::IndexCastUIOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type from = op.getIn().getType(), to = op.getType(), i32 = builder.getI32Type();
+  Value value = op.getIn();
+  if (to.isIndex()) {
+    if (from.getIntOrFloatBitWidth() < 32)
+      value = arith::ExtUIOp::create(builder, loc, i32, value);
+    value = arith::IndexCastOp::create(builder, loc, to, value);
+  } else {
+    value = arith::IndexCastOp::create(builder, loc, i32, value);
+    if (to.getIntOrFloatBitWidth() > 32)
+      value = arith::ExtUIOp::create(builder, loc, to, value);
+    else if (to != i32)
+      value = arith::TruncIOp::create(builder, loc, to, value);
+  }
+  op.replaceAllUsesWith(value);
+  op.erase();
+}
+
 /// Vulkan leaves the remainder of negative numbers undefined, and what upstream makes of it
 /// some drivers compute wrongly.
 static void expandRemainder(arith::RemSIOp op) {
@@ -139,6 +160,8 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
       placeTable(table);
     else if (auto remainder = dyn_cast<arith::RemSIOp>(op))
       expandRemainder(remainder);
+    else if (auto cast = dyn_cast<arith::IndexCastUIOp>(op))
+      expandUnsignedCast(cast);
   });
   // Upstream converts allocations in workgroup memory, but not attributions.
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());

@@ -205,6 +205,8 @@ public:
 private:
   void addOffset(unsigned argument);
   void placeScratch();
+  /// How many elements make so many bytes.
+  Value countElements(OpBuilder &at, Value bytes, Type element);
   /// The argument that is scratch memory of such elements.
   Value scratchOf(Type element);
 
@@ -240,8 +242,15 @@ void Flattening::addOffset(unsigned argument) {
   Value parameters = function.getArgument(numBuffers);
   Value word = arith::ConstantIndexOp::create(builder, loc, kOffsets + argument);
   Value offset = memref::LoadOp::create(builder, loc, parameters, word);
-  redirect(memory, memory,
-           arith::IndexCastOp::create(builder, loc, builder.getIndexType(), offset));
+  Value bytes = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), offset);
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  redirect(memory, memory, countElements(builder, bytes, element));
+}
+
+Value Flattening::countElements(OpBuilder &at, Value bytes, Type element) {
+  Value size =
+      arith::ConstantIndexOp::create(at, loc, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return at.createOrFold<arith::DivUIOp>(loc, bytes, size);
 }
 
 void Flattening::placeScratch() {
@@ -261,10 +270,7 @@ void Flattening::placeScratch() {
       OpBuilder at(view);
       Value bytes = arith::AddIOp::create(at, loc, begin, view.getByteShift());
       Type element = view.getType().getElementType();
-      int64_t size = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-      Value first =
-          arith::DivUIOp::create(at, loc, bytes, arith::ConstantIndexOp::create(at, loc, size));
-      redirect(view, scratchOf(element), first);
+      redirect(view, scratchOf(element), countElements(at, bytes, element));
       view.erase();
     }
   }

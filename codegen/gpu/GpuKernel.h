@@ -8,8 +8,8 @@
 // each with its number in `lumen.binding`:
 //
 //   0..A-1  the kernel's arguments and results: memref<?xT>, T signless
-//   A       memref<?xi32>: the units, the number of workgroups, per argument the offset
-//           of its first element, and the values of the kernel's sizes
+//   A       memref<?xi32>: the units, the number of workgroups, per argument the bytes
+//           before its first element, and the values of the kernel's sizes
 //   A+1     memref<?xT>, one for each T that the kernel keeps there: scratch memory, where
 //           there is any
 //   next    memref<?xi32>: the record of the run's first fault, where one can happen

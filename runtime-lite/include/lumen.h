@@ -46,7 +46,7 @@ extern "C" {
 #endif
 
 /* Raised when the table below changes in a way that is not an addition. */
-#define LUMEN_API_VERSION 3u
+#define LUMEN_API_VERSION 4u
 
 /* ---- Status ------------------------------------------------------------- */
 
@@ -243,9 +243,12 @@ typedef struct lumen_shape {
 
 typedef struct lumen_device_info {
   char kind[16]; /* "cpu" */
-  char name[96]; /* "AMD EPYC 9654", for LUMEN_DEVICE and options: kind or name */
+  char name[96]; /* "AMD EPYC 9654" */
+  uint32_t index; /* among those of its kind */
+  uint32_t reserved;
   uint64_t memory_total, memory_available;
-  double score; /* expected speed of this model there; 0: it cannot run there */
+  double score;     /* expected speed of this model there; 0: it cannot run there */
+  char reason[128]; /* why it cannot, "" where it can */
 } lumen_device_info;
 
 typedef struct lumen_memory_info {
@@ -288,11 +291,21 @@ typedef struct lumen_executor {
 
 /* ---- Options: zeroed means the default ---------------------------------- */
 
+/* Bits of lumen_model_options.flags. */
+enum {
+  /* Take the CPU where the device that was asked for is not there, is out of memory or is
+   * lost; a run that ends so is done again. Without it such a failure is an error, unless
+   * no device was asked for. */
+  LUMEN_FALL_BACK = 1
+};
+
 typedef struct lumen_model_options {
-  const char *device;    /* kind or name; NULL: LUMEN_DEVICE, else the best score */
+  /* "vulkan", "vulkan:1" (kind, and index among those of the kind), a part of the name in
+   * any case, or "auto": the best score. NULL: what LUMEN_DEVICE says, else "auto". */
+  const char *device;
   const char *cpu_level; /* use no higher one; NULL: LUMEN_CPU_LEVEL, else what the CPU has */
   uint32_t num_threads;  /* of the model's own pool; 0: see lumen_executor_create() */
-  uint32_t reserved;
+  uint32_t flags;        /* LUMEN_FALL_BACK */
   lumen_executor *executor; /* instead of an own pool; must outlive the model */
   uint64_t reserved_more[4];
 } lumen_model_options;
@@ -352,6 +365,7 @@ struct lumen_api {
   int (*arena_size_for)(lumen_model *, const lumen_value *inputs, uint32_t num_inputs,
                         uint64_t *size, lumen_status *);
   void (*context_memory)(const lumen_context *, lumen_context_memory_info *);
+  int (*model_set_device)(lumen_model *, const char *device, lumen_status *);
 };
 
 /* ---- Values ------------------------------------------------------------- */
@@ -645,6 +659,16 @@ static inline uint32_t lumen_devices(const lumen_module *module, lumen_device_in
 
 static inline void lumen_memory(const lumen_model *model, lumen_memory_info *info) {
   model->api->memory_info(model, info);
+}
+
+/* Moves an open model to another device, named as in the options (NULL too). Contexts
+ * follow at their next run, which plans and allocates anew and keeps nothing that the last
+ * one left; a run that goes on ends where it began. The names of devices in
+ * lumen_model_info, and outputs that contexts own, are gone then. After an error the model
+ * stays where it is. */
+static inline int lumen_model_set_device(lumen_model *model, const char *device,
+                                         lumen_status *status) {
+  return model->api->model_set_device(model, device, status);
 }
 
 /* ---- Executors ---------------------------------------------------------- */

@@ -221,8 +221,8 @@ typedef struct lumen_abi_level {
  * units of the grid. What is bound, in this order:
  *
  *   the launch's buffers, inputs then outputs
- *   int32_t words: the work units; the number of workgroups; per buffer the offset of its
- *     first element, in elements from the start of what is bound; the launch's sizes
+ *   int32_t words: the work units; the number of workgroups; per buffer the bytes between
+ *     the start of what is bound and its first element; the launch's sizes
  *   where scratch_size > 0: that many bytes per workgroup
  *   with LUMEN_ABI_GPU_FAULTS, int32_t words, zero before a run: a lumen_abi_fault, that of
  *     the first kernel that had one; one for the kernels' use; the low and the high word of

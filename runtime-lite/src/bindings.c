@@ -130,6 +130,12 @@ int lumen_resolve(const lumen_storages *storages, const plan *plan, uint32_t buf
   return code;
 }
 
+uint64_t lumen_bytes_at(const lumen_storages *storages, uint32_t buffer, const void *address) {
+  const lumen_abi_buffer *info = &storages->abi->buffers[buffer];
+  uint64_t before = (uint64_t)((const char *)address - storages->bases[info->storage]);
+  return info->size ? info->size : storages->space[info->storage] - before;
+}
+
 /* The sizes of a launch that `which` says, and the grid where they were the last ones. */
 static int bind_sizes(const lumen_bindings *bindings, const plan *plan, uint32_t index,
                       unsigned which, lumen_status *status) {

@@ -1,5 +1,4 @@
-/* bindings.h - arguments, sizes and grids of a schedule's launches. For drivers whose
- * kernels run on the host.
+/* bindings.h - arguments, sizes and grids of a schedule's launches.
  *
  * Most of them follow from the shapes: they are found once per plan and kept as long as
  * the plan. A run fills in where its inputs and outputs lie; steps bring what they move
@@ -60,6 +59,10 @@ static inline int lumen_bind_launch(lumen_bindings *bindings, const plan *plan, 
 /* Address of a buffer; NULL where its storage is not there. */
 int lumen_resolve(const lumen_storages *storages, const plan *plan, uint32_t buffer, void **address,
                   lumen_status *status);
+
+/* Bytes of a buffer that begins at `address`, as many as can be: where nobody says how long
+ * it is, up to the end of its storage. */
+uint64_t lumen_bytes_at(const lumen_storages *storages, uint32_t buffer, const void *address);
 
 /* Work units of a launch of these sizes. */
 static inline int64_t lumen_grid_of(const lumen_abi_variant *variant, const int64_t *sizes) {

@@ -9,12 +9,15 @@ void *lumen_context_release_impl(lumen_context *base) {
   context *context = (struct context *)base;
   model *model = context->model;
   if (context->device_state)
-    model->driver->context_close(context);
+    context->device->driver->context_close(context);
+  if (context->device)
+    lumen_device_release(context->device);
   if (context->planner)
     lumen_planner_close(context->planner);
   free(context->planner);
   free(context->output_dims);
   free(context->inputs);
+  free(context->input_bytes);
   free(context->outputs);
   free(context->handed_out);
   free(context->profile);
@@ -64,23 +67,60 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   context->output_dims = lumen_allocate(model->num_output_dims * sizeof(int64_t));
   context->planner = lumen_allocate(sizeof(*context->planner));
   context->inputs = lumen_allocate(abi->num_inputs * sizeof(void *));
+  context->input_bytes = lumen_allocate(abi->num_inputs * sizeof(uint64_t));
   context->outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   context->handed_out = lumen_allocate(abi->num_outputs * sizeof(void *));
-  if (!context->output_dims || !context->planner || !context->inputs || !context->outputs ||
-      !context->handed_out)
+  if (!context->output_dims || !context->planner || !context->inputs || !context->input_bytes ||
+      !context->outputs || !context->handed_out)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code)
     code = lumen_planner_open(context->planner, model, status);
   if (!code && !abi->num_entry_symbols)
     code = lumen_planner_find(context->planner, NULL, &context->plan, status);
-  if (!code)
-    code = model->driver->context_open(context, status);
+  if (!code) {
+    context->device = lumen_device_acquire(model);
+    code = context->device->driver->context_open(context, status);
+  }
   if (code) {
     /* The caller's model reference is still held, so nothing is unloaded. */
     (void)lumen_context_release_impl(&context->base);
     return code;
   }
   *result = &context->base;
+  return LUMEN_OK;
+}
+
+/* Moves to the device in force, if that is another one since the last run. */
+static int follow_device(context *context, lumen_value *outputs, uint32_t num_outputs,
+                         lumen_status *status) {
+  model *model = context->model;
+  if (context->device == atomic_load(&model->device))
+    return LUMEN_OK;
+  /* What was handed out goes with the other device. */
+  for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
+    if (outputs && i < num_outputs && outputs[i].u.tensor.data == context->handed_out[i])
+      outputs[i].u.tensor.data = NULL;
+    context->handed_out[i] = NULL;
+  }
+  /* The new one first: where it fails, the context stays as it is. */
+  device *before = context->device;
+  void *state = context->device_state;
+  context->device = lumen_device_acquire(model);
+  int code = context->device->driver->context_open(context, status);
+  if (code) {
+    lumen_device_release(context->device);
+    context->device = before;
+    context->device_state = state;
+    return code;
+  }
+  device *after = context->device;
+  void *state_after = context->device_state;
+  context->device = before;
+  context->device_state = state;
+  before->driver->context_close(context);
+  lumen_device_release(before);
+  context->device = after;
+  context->device_state = state_after;
   return LUMEN_OK;
 }
 
@@ -169,28 +209,24 @@ static void describe_outputs(context *context, lumen_value *outputs) {
   }
 }
 
-int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
-                   lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
-  context *context = (struct context *)base;
-  int code = lumen_check_inputs(context->model->abi, inputs, num_inputs, true, status);
-  if (!code)
-    code = lumen_check_apart(context, inputs, status);
-  if (!code)
-    code = follow_shapes(context, inputs, status);
-  if (!code)
-    code = lumen_check_outputs(context, inputs, outputs, num_outputs, status);
-  if (code)
-    return code;
+/* Where the run finds its (checked) inputs, and where its outputs go. */
+static void bring_values(context *context, const lumen_value *inputs, lumen_value *outputs) {
   const lumen_abi_model *abi = context->model->abi;
-  for (uint32_t i = 0; i < num_inputs; ++i) {
+  for (uint32_t i = 0; i < abi->num_inputs; ++i) {
     const lumen_tensor *tensor = &inputs[i].u.tensor;
+    context->input_bytes[i] = 0;
     /* The object of another value is the caller's own. */
-    if (!lumen_is_numbers(&abi->inputs[i]))
+    if (!lumen_is_numbers(&abi->inputs[i])) {
       context->inputs[i] = inputs[i].kind == LUMEN_TENSOR ? NULL : (void *)&inputs[i];
-    else
-      context->inputs[i] = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
+    } else if (tensor->data) {
+      context->inputs[i] = (char *)tensor->data + tensor->byte_offset;
+      context->input_bytes[i] =
+          lumen_tensor_bytes(abi->inputs[i].dtype, tensor->ndim, tensor->shape);
+    } else {
+      context->inputs[i] = NULL;
+    }
   }
-  for (uint32_t i = 0; i < num_outputs; ++i) {
+  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     lumen_tensor *tensor = &outputs[i].u.tensor;
     bool is_own = !lumen_is_numbers(&abi->outputs[i]) || is_contexts(context, i, tensor);
     context->outputs[i] = is_own ? NULL : (char *)tensor->data + tensor->byte_offset;
@@ -198,7 +234,42 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
     if (is_own && lumen_is_numbers(&abi->outputs[i]))
       tensor->data = NULL;
   }
-  code = context->model->driver->run(context, status);
+}
+
+/* On the device in force. */
+static int run_once(context *context, const lumen_value *inputs, lumen_value *outputs,
+                    uint32_t num_outputs, lumen_status *status) {
+  int code = follow_device(context, outputs, num_outputs, status);
+  if (!code)
+    code = follow_shapes(context, inputs, status);
+  if (!code)
+    code = lumen_check_outputs(context, inputs, outputs, num_outputs, status);
+  if (code)
+    return code;
+  bring_values(context, inputs, outputs);
+  return context->device->driver->run(context, status);
+}
+
+int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
+                   lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
+  context *context = (struct context *)base;
+  model *model = context->model;
+  int code = lumen_check_inputs(model->abi, inputs, num_inputs, true, status);
+  if (!code)
+    code = lumen_check_apart(context, inputs, status);
+  if (code)
+    return code;
+  bool may_fall_back =
+      model->flags & LUMEN_FALL_BACK && context->device->driver != &lumen_driver_cpu;
+  /* A success does not touch the status. */
+  code = run_once(context, inputs, outputs, num_outputs, may_fall_back ? NULL : status);
+  if (code && may_fall_back) {
+    bool is_devices = code == LUMEN_ERROR_DEVICE || code == LUMEN_ERROR_OUT_OF_MEMORY;
+    code = is_devices ? lumen_device_open(model, lumen_driver_cpu.kind, status) : LUMEN_OK;
+    /* Whatever else is wrong is told the second time. */
+    if (!code)
+      code = run_once(context, inputs, outputs, num_outputs, status);
+  }
   if (!code)
     code = find_extents(context, status);
   if (!code)
@@ -230,12 +301,12 @@ void lumen_context_memory_impl(const lumen_context *base, lumen_context_memory_i
     info->arena_size = context->plan->arena_size;
     info->arena_lower_bound = context->plan->arena_lower_bound;
   }
-  context->model->driver->context_memory(context, info);
+  context->device->driver->context_memory(context, info);
 }
 
 int lumen_synchronize_impl(lumen_context *base, lumen_status *status) {
   context *context = (struct context *)base;
-  return context->model->driver->synchronize(context, status);
+  return context->device->driver->synchronize(context, status);
 }
 
 int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
@@ -250,10 +321,11 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
                       "%s: no memory for a profile of %u launches", abi->name, abi->num_launches);
   for (uint32_t i = 0; i < abi->num_launches; ++i) {
     const lumen_abi_launch *launch = &abi->launches[i];
-    context->profile[i] = (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
-                                                .nodes = launch->nodes ? launch->nodes : "",
-                                                .level = model->driver->launch_level(model, i),
-                                                .min_ns = UINT64_MAX};
+    context->profile[i] =
+        (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
+                              .nodes = launch->nodes ? launch->nodes : "",
+                              .level = context->device->driver->launch_level(context->device, i),
+                              .min_ns = UINT64_MAX};
   }
   for (uint32_t i = 0; i < abi->num_calls; ++i)
     context->profile[abi->num_launches + i] = (lumen_profile_entry){

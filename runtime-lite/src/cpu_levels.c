@@ -53,11 +53,11 @@ int lumen_cpu_check_kernels(const lumen_abi_model *abi, uint64_t features, lumen
                     needed, name, lumen_cpu_level_name(features));
 }
 
-int lumen_cpu_usable_features(const lumen_abi_model *abi, const lumen_model_options *options,
+int lumen_cpu_usable_features(const lumen_abi_model *abi, const char *cpu_level,
                               uint64_t *features, lumen_status *status) {
   *features = lumen_cpu_features();
-  const char *source = "cpu_level", *wanted = options->cpu_level;
-  if (!wanted || !*wanted) {
+  const char *source = "cpu_level", *wanted = cpu_level;
+  if (!*wanted) {
     source = "LUMEN_CPU_LEVEL";
     wanted = getenv(source);
   }

@@ -15,8 +15,9 @@ const lumen_abi_variant *lumen_cpu_variant(const lumen_abi_model *abi, uint32_t 
 /* Fails where a kernel has no variant within what a CPU offers. */
 int lumen_cpu_check_kernels(const lumen_abi_model *abi, uint64_t features, lumen_status *status);
 
-/* What this CPU offers, less what the user holds back. */
-int lumen_cpu_usable_features(const lumen_abi_model *abi, const lumen_model_options *options,
+/* What this CPU offers, less what the user holds back: above `cpu_level`, or where that is
+ * "" above LUMEN_CPU_LEVEL. */
+int lumen_cpu_usable_features(const lumen_abi_model *abi, const char *cpu_level,
                               uint64_t *features, lumen_status *status);
 
 #endif

@@ -1,7 +1,215 @@
-/* devices.c - the drivers that are linked in.
+/* devices.c - the drivers that are linked in, and the choice among their devices.
  *
  * A driver beside the CPU's is referred to weakly, so that an artifact carries
  * it only if lumenc pulled its archive member in. */
 #include "driver.h"
 
-const lumen_driver *const lumen_drivers[] = {&lumen_driver_cpu, NULL};
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
+
+static const lumen_driver *const drivers[] = {&lumen_driver_cpu, &lumen_driver_vulkan};
+
+enum { max_devices = 64, num_drivers = sizeof(drivers) / sizeof(drivers[0]) };
+
+/* Best score first, drivers' order among equals. */
+typedef struct device_list {
+  uint32_t count;
+  struct {
+    const lumen_driver *driver;
+    lumen_device_info info; /* its index is the driver's */
+    lumen_status reason;    /* why its score is 0 */
+  } items[max_devices];
+} device_list;
+
+/* ---- Names -------------------------------------------------------------- */
+
+/* "vulkan" and "vulkan:1": the driver's kind, and a number or -1. */
+static bool is_of_kind(const char *wanted, const char *kind, int64_t *index) {
+  size_t length = strlen(kind);
+  *index = -1;
+  if (strncmp(wanted, kind, length))
+    return false;
+  if (!wanted[length])
+    return true;
+  char *end;
+  if (wanted[length] != ':' || wanted[length + 1] < '0' || wanted[length + 1] > '9')
+    return false;
+  *index = strtoll(wanted + length + 1, &end, 10);
+  return !*end;
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c; }
+
+/* Whether a part of `name` is `wanted`, whatever the case. */
+static bool has_part(const char *name, const char *wanted) {
+  size_t length = strlen(wanted);
+  for (; strlen(name) >= length; ++name) {
+    size_t i = 0;
+    while (i < length && lower(name[i]) == lower(wanted[i]))
+      ++i;
+    if (i == length)
+      return true;
+  }
+  return false;
+}
+
+/* The driver whose kind `wanted` begins with; NULL: it is a name, or anything. */
+static const lumen_driver *driver_of(const char *wanted) {
+  int64_t index;
+  for (uint32_t d = 0; d < num_drivers; ++d)
+    if (drivers[d] && is_of_kind(wanted, drivers[d]->kind, &index))
+      return drivers[d];
+  return NULL;
+}
+
+static bool is_wanted(const lumen_device_info *info, const char *wanted) {
+  int64_t index;
+  if (is_of_kind(wanted, info->kind, &index))
+    return index < 0 || index == info->index;
+  return has_part(info->name, wanted);
+}
+
+/* ---- Lists -------------------------------------------------------------- */
+
+/* Devices of one driver, or of all. Others are not even looked for: that takes time. */
+static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, device_list *list) {
+  list->count = 0;
+  for (uint32_t d = 0; d < num_drivers; ++d) {
+    const lumen_driver *driver = drivers[d];
+    if (!driver || (only && driver != only))
+      continue;
+    lumen_device_info found[max_devices];
+    uint32_t count = driver->enumerate(found, max_devices);
+    for (uint32_t i = 0; i < count && list->count < max_devices; ++i) {
+      lumen_status reason = {LUMEN_ERROR_DEVICE, ""};
+      found[i].index = i;
+      found[i].score = driver->score(abi, &found[i], &reason);
+      if (found[i].score <= 0)
+        snprintf(found[i].reason, sizeof(found[i].reason), "%s", reason.message);
+      uint32_t at = list->count++;
+      for (; at > 0 && list->items[at - 1].info.score < found[i].score; --at)
+        list->items[at] = list->items[at - 1];
+      list->items[at].driver = driver;
+      list->items[at].info = found[i];
+      list->items[at].reason = reason;
+    }
+  }
+}
+
+uint32_t lumen_devices_impl(const lumen_module *module, lumen_device_info *devices,
+                            uint32_t capacity) {
+  device_list list;
+  list_devices(module->model, NULL, &list);
+  for (uint32_t i = 0; i < list.count && i < capacity; ++i)
+    devices[i] = list.items[i].info;
+  return list.count;
+}
+
+static int fail_unknown_device(const lumen_abi_model *abi, const char *source, const char *wanted,
+                               lumen_status *status) {
+  device_list list;
+  list_devices(abi, NULL, &list);
+  char known[300] = "";
+  size_t length = 0;
+  for (uint32_t i = 0; i < list.count && length < sizeof(known); ++i)
+    length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s:%u (%s)",
+                               i ? ", " : "", list.items[i].info.kind, list.items[i].info.index,
+                               list.items[i].info.name);
+  return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', there is %s", source, wanted,
+                    known);
+}
+
+/* ---- The device of a model ---------------------------------------------- */
+
+static void lock(model *model) {
+  while (atomic_flag_test_and_set(&model->is_changing)) {
+  }
+}
+
+device *lumen_device_acquire(model *model) {
+  lock(model);
+  device *current = model->device;
+  atomic_fetch_add(&current->references, 1);
+  atomic_flag_clear(&model->is_changing);
+  return current;
+}
+
+void lumen_device_release(device *device) {
+  if (atomic_fetch_sub(&device->references, 1) != 1)
+    return;
+  device->driver->close(device);
+  free(device);
+}
+
+static int open_device(model *model, const lumen_driver *driver, const lumen_device_info *info,
+                       lumen_status *status) {
+  device *made = lumen_allocate(sizeof(*made));
+  if (!made)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it",
+                      model->abi->name);
+  made->driver = driver;
+  made->index = info->index;
+  made->model = model;
+  made->references = 1;
+  memcpy(made->name, info->name, sizeof(made->name));
+  int code = driver->open(made, status);
+  if (code) {
+    free(made);
+    return code;
+  }
+  lock(model);
+  device *before = atomic_exchange(&model->device, made);
+  atomic_flag_clear(&model->is_changing);
+  if (before)
+    lumen_device_release(before);
+  return LUMEN_OK;
+}
+
+int lumen_device_open(model *model, const char *wanted, lumen_status *status) {
+  const char *source = "device";
+  if (!wanted || !*wanted) {
+    source = "LUMEN_DEVICE";
+    wanted = getenv(source);
+  }
+  bool any = !wanted || !*wanted || !strcmp(wanted, "auto");
+  device_list list;
+  list_devices(model->abi, any ? NULL : driver_of(wanted), &list);
+  lumen_status reason = {LUMEN_OK, ""};
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const lumen_device_info *info = &list.items[i].info;
+    if (!any && !is_wanted(info, wanted))
+      continue;
+    lumen_status own = list.items[i].reason;
+    if (info->score > 0 && !open_device(model, list.items[i].driver, info, &own))
+      return LUMEN_OK;
+    /* The first one's is told: it is the best, or the one that was meant. */
+    if (!reason.code)
+      reason = own;
+  }
+  if (!any && model->flags & LUMEN_FALL_BACK && strcmp(wanted, lumen_driver_cpu.kind))
+    return lumen_device_open(model, lumen_driver_cpu.kind, status);
+  if (reason.code)
+    return lumen_fail(status, reason.code, "%s", reason.message);
+  return fail_unknown_device(model->abi, source, wanted, status);
+}
+
+int lumen_model_set_device_impl(lumen_model *base, const char *wanted, lumen_status *status) {
+  return lumen_device_open((model *)base, wanted, status);
+}
+
+void lumen_memory_info_impl(const lumen_model *base, lumen_memory_info *info) {
+  model *model = (struct model *)base;
+  device *device = lumen_device_acquire(model);
+  lumen_device_info devices[max_devices];
+  uint32_t count = device->driver->enumerate(devices, max_devices);
+  *info = (lumen_memory_info){0, 0, 0};
+  if (device->index < count) {
+    info->total = devices[device->index].memory_total;
+    info->available = devices[device->index].memory_available;
+  }
+  info->used = atomic_load(&model->memory_used);
+  lumen_device_release(device);
+}

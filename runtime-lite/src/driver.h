@@ -1,5 +1,5 @@
 /* driver.h - what the runtime asks of a kind of device. One driver_<kind>.c per
- * kind; the rest of the runtime knows no kind by name.
+ * kind; the rest of the runtime knows no kind by name but the CPU's.
  *
  * A driver is an archive member: devices.c refers to all but the CPU's by weak
  * symbols, and lumenc pulls in those that the artifact has kernels for. */
@@ -11,23 +11,24 @@
 struct lumen_driver {
   const char *kind; /* "cpu" */
 
-  /* Writes up to `capacity` devices without their score and returns how many
+  /* Writes up to `capacity` devices, kind, name and memory, and returns how many
    * there are; 0 where the machine or the system's driver is missing. */
   uint32_t (*enumerate)(lumen_device_info *devices, uint32_t capacity);
 
   /* Expected speed of the model there, comparable between drivers. 0: it cannot
    * run; then `reason` says why. */
-  double (*score)(const lumen_abi_model *abi, uint32_t device, lumen_status *reason);
+  double (*score)(const lumen_abi_model *abi, const lumen_device_info *info,
+                  lumen_status *reason);
 
   /* Chooses variants and runs the model's init kernels. Fills
-   * model->device_state. After a failure nothing is left behind. */
-  int (*open)(model *model, const lumen_model_options *options, lumen_status *status);
-  void (*close)(model *model);
+   * device->state. After a failure nothing is left behind. */
+  int (*open)(device *device, lumen_status *status);
+  void (*close)(device *device);
 
   /* Which variants the open model uses. `level` and `scratch_size` of the info. */
-  void (*describe)(const model *model, lumen_model_info *info);
-  void (*describe_level)(const model *model, uint32_t index, lumen_level_info *info);
-  const char *(*launch_level)(const model *model, uint32_t launch);
+  void (*describe)(const device *device, lumen_model_info *info);
+  void (*describe_level)(const device *device, uint32_t index, lumen_level_info *info);
+  const char *(*launch_level)(const device *device, uint32_t launch);
 
   /* Memory and state of one context, whose plan is known but where it is NULL. */
   int (*context_open)(context *context, lumen_status *status);
@@ -44,9 +45,6 @@ struct lumen_driver {
   int (*run)(context *context, lumen_status *status);
   int (*synchronize)(context *context, lumen_status *status);
 };
-
-/* All that are linked in, NULL at the end. */
-extern const lumen_driver *const lumen_drivers[];
 
 extern const lumen_driver lumen_driver_cpu;
 

@@ -75,14 +75,20 @@ static block *find(const lumen_heap_chunk *chunk, uint64_t size) {
   return NULL;
 }
 
+static lumen_heap_chunk *allocate_chunk(const lumen_heap *heap, uint64_t capacity) {
+  uint64_t size = sizeof(lumen_heap_chunk) + capacity;
+  return heap->source ? heap->source->allocate(heap->source->self, size)
+                      : lumen_allocate_large(size);
+}
+
 static lumen_heap_chunk *add_chunk(lumen_heap *heap, uint64_t size) {
   /* At least what there is already, so that few chunks are made. */
   uint64_t capacity = heap->capacity > 65536 ? heap->capacity : 65536;
   capacity = capacity > size + sizeof(block) ? capacity : size + sizeof(block);
-  lumen_heap_chunk *chunk = lumen_allocate_large(sizeof(*chunk) + capacity);
+  lumen_heap_chunk *chunk = allocate_chunk(heap, capacity);
   if (!chunk && capacity > size + sizeof(block)) {
     capacity = size + sizeof(block);
-    chunk = lumen_allocate_large(sizeof(*chunk) + capacity);
+    chunk = allocate_chunk(heap, capacity);
   }
   if (!chunk)
     return NULL;
@@ -177,7 +183,10 @@ void lumen_heap_reset(lumen_heap *heap) {
 void lumen_heap_free(lumen_heap *heap) {
   for (lumen_heap_chunk *chunk = heap->chunks, *next; chunk; chunk = next) {
     next = chunk->next;
-    free(chunk);
+    if (heap->source)
+      heap->source->release(heap->source->self, chunk);
+    else
+      free(chunk);
   }
-  *heap = (lumen_heap){NULL, 0, 0, 0};
+  *heap = (lumen_heap){.source = heap->source};
 }

@@ -10,13 +10,21 @@ extern "C" {
 
 typedef struct lumen_heap_chunk lumen_heap_chunk;
 
-/* Zeroed: empty. Memory that was asked of the system stays with the heap, and
+/* Where a heap has its memory from: a device's, which has addresses of the host too. */
+typedef struct lumen_heap_source {
+  void *self;
+  void *(*allocate)(void *self, uint64_t size); /* aligned to LUMEN_ALIGNMENT */
+  void (*release)(void *self, void *memory);
+} lumen_heap_source;
+
+/* Zeroed: empty. Memory that was asked of the source stays with the heap, and
  * where a block goes depends on the calls since the reset alone: a run that
  * repeats an earlier one asks for nothing. */
 typedef struct lumen_heap {
+  const lumen_heap_source *source; /* NULL: the system */
   lumen_heap_chunk *chunks;  /* in the order they were made */
   uint64_t used, high_water; /* bytes given out: now, and at most so far */
-  uint64_t capacity;         /* bytes asked of the system */
+  uint64_t capacity;         /* bytes asked of the source */
 } lumen_heap;
 
 /* Aligned to LUMEN_ALIGNMENT, valid until its release or the reset. NULL: out of
@@ -32,7 +40,7 @@ int lumen_heap_holds(const lumen_heap *heap, const void *address);
 void lumen_heap_visit(const lumen_heap *heap, void (*visit)(void *memory, uint64_t size));
 /* Gives back all blocks. */
 void lumen_heap_reset(lumen_heap *heap);
-/* The same, and the memory to the system. */
+/* The same, and the memory to the source. */
 void lumen_heap_free(lumen_heap *heap);
 
 #ifdef __cplusplus

@@ -12,21 +12,33 @@
 
 typedef struct lumen_driver lumen_driver;
 
-/* The runtime's side of a lumen_model. Read-only once open, but for the two
- * atomics. */
+struct model;
+
+/* A model opened on a device: chosen kernels, weights in its memory. Read-only once open,
+ * but for the atomic. */
+typedef struct device {
+  const lumen_driver *driver;
+  uint32_t index; /* of the driver's devices */
+  void *state;    /* the driver's */
+  struct model *model;
+  char name[96];
+  atomic_uint references; /* the model, and each context that runs on it */
+} device;
+
+/* The runtime's side of a lumen_model. Read-only once open, but for the atomics. */
 typedef struct model {
   lumen_model base; /* first: a lumen_model is cast to it */
   const lumen_abi_model *abi;
-  const lumen_driver *driver;
-  uint32_t device; /* of the driver's */
-  void *device_state;
+  _Atomic(device *) device; /* in force; see lumen_device_acquire */
+  atomic_flag is_changing;  /* held while `device` is read and referred to, or replaced */
+  char cpu_level[64];       /* of the options */
+  uint32_t flags;           /* likewise */
   lumen_executor *executor;
   lumen_executor *owned_executor;
   const char *weights;
   uint64_t weights_mapped; /* bytes mapped from the weights file; 0: inside the artifact */
   uint32_t num_output_dims;
   bool is_symbolic; /* the arena is packed by the runtime */
-  char device_name[96];
   atomic_uint references; /* the handle and each context */
   atomic_uint_least64_t memory_used;
 } model;
@@ -36,7 +48,8 @@ typedef struct context {
   lumen_context base; /* first: a lumen_context is cast to it */
   model *model;
   lumen_executor *executor;
-  void *device_state;
+  device *device;     /* that the context is set up for */
+  void *device_state; /* of the driver */
   /* The caller's arena, or NULL. */
   void *arena;
   uint64_t arena_capacity;
@@ -47,6 +60,7 @@ typedef struct context {
   /* Of the run that goes on: where each input is and each output goes. An
    * output the caller does not bring is NULL until the driver places it. */
   void **inputs, **outputs;
+  uint64_t *input_bytes; /* of tensors of numbers, else 0 */
   void *
       *handed_out; /* by the last runs: an output that comes back with it is the context's again */
   lumen_profile_entry *profile; /* one per launch, then per call; NULL: not enabled */
@@ -109,14 +123,22 @@ int lumen_arena_size_for_impl(lumen_model *, const lumen_value *, uint32_t, uint
                               lumen_status *);
 void lumen_context_memory_impl(const lumen_context *, lumen_context_memory_info *);
 
-/* model.c */
+/* devices.c: opens the model on the device that the options or the environment say, or on
+ * the best one, and makes that the model's. Contexts follow in their next run. */
+int lumen_device_open(model *model, const char *wanted, lumen_status *status);
+/* The device in force, to be released. */
+device *lumen_device_acquire(model *model);
+void lumen_device_release(device *device);
 uint32_t lumen_devices_impl(const lumen_module *, lumen_device_info *, uint32_t);
+void lumen_memory_info_impl(const lumen_model *, lumen_memory_info *);
+int lumen_model_set_device_impl(lumen_model *, const char *device, lumen_status *);
+
+/* model.c */
 int lumen_model_open_impl(const lumen_module *, const lumen_model_options *, lumen_model **,
                           lumen_status *);
 void *lumen_model_release_impl(lumen_model *);
 void lumen_model_info_impl(const lumen_model *, lumen_model_info *);
 int lumen_level_info_impl(const lumen_model *, uint32_t, lumen_level_info *);
-void lumen_memory_info_impl(const lumen_model *, lumen_memory_info *);
 
 /* executor.c; the first checks an executor that the application brings. */
 int lumen_check_executor(const lumen_executor *executor, lumen_status *status);

@@ -1,6 +1,5 @@
-/* model.c - opening a module: versions, weights, device, executor. */
+/* model.c - opening a module: versions, weights, executor. */
 #include "driver.h"
-#include "threads.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,91 +24,6 @@ _Static_assert(offsetof(lumen_tensor, data) == 0 && offsetof(lumen_tensor, devic
                    offsetof(lumen_tensor, byte_offset) == 40 && sizeof(lumen_tensor) == 48,
                "lumen_tensor is DLTensor");
 
-enum { max_devices = 64 };
-
-/* Devices of all drivers, best score first, drivers' order among equals. */
-typedef struct device_list {
-  uint32_t count;
-  struct {
-    const lumen_driver *driver;
-    uint32_t index; /* of the driver's */
-    lumen_device_info info;
-  } items[max_devices];
-} device_list;
-
-static void list_devices(const lumen_abi_model *abi, device_list *list) {
-  list->count = 0;
-  for (uint32_t d = 0; lumen_drivers[d]; ++d) {
-    const lumen_driver *driver = lumen_drivers[d];
-    lumen_device_info found[max_devices];
-    uint32_t count = driver->enumerate(found, max_devices);
-    for (uint32_t i = 0; i < count && list->count < max_devices; ++i) {
-      found[i].score = driver->score(abi, i, NULL);
-      uint32_t at = list->count++;
-      for (; at > 0 && list->items[at - 1].info.score < found[i].score; --at)
-        list->items[at] = list->items[at - 1];
-      list->items[at].driver = driver;
-      list->items[at].index = i;
-      list->items[at].info = found[i];
-    }
-  }
-}
-
-uint32_t lumen_devices_impl(const lumen_module *module, lumen_device_info *devices,
-                            uint32_t capacity) {
-  device_list list;
-  list_devices(module->model, &list);
-  for (uint32_t i = 0; i < list.count && i < capacity; ++i)
-    devices[i] = list.items[i].info;
-  return list.count;
-}
-
-static int fail_unknown_device(const device_list *list, const char *source, const char *wanted,
-                               lumen_status *status) {
-  char known[300] = "";
-  size_t length = 0;
-  for (uint32_t i = 0; i < list->count; ++i) {
-    const lumen_device_info *info = &list->items[i].info;
-    size_t needed = strlen(info->kind) + strlen(info->name) + 6;
-    if (length + needed >= sizeof(known))
-      break;
-    if (i)
-      strcat(known, ", ");
-    strcat(strcat(strcat(strcat(known, info->kind), " ("), info->name), ")");
-    length = strlen(known);
-  }
-  return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', there is %s", source, wanted,
-                    known);
-}
-
-/* The wanted device, or the best one. */
-static int choose_device(model *model, const lumen_model_options *options, lumen_status *status) {
-  device_list list;
-  list_devices(model->abi, &list);
-  const char *source = "device", *wanted = options->device;
-  if (!wanted || !*wanted) {
-    source = "LUMEN_DEVICE";
-    wanted = getenv(source);
-  }
-  bool any = !wanted || !*wanted;
-  for (uint32_t i = 0; i < list.count; ++i) {
-    const lumen_device_info *info = &list.items[i].info;
-    if (!any && strcmp(info->kind, wanted) && strcmp(info->name, wanted))
-      continue;
-    model->driver = list.items[i].driver;
-    model->device = list.items[i].index;
-    memcpy(model->device_name, info->name, sizeof(model->device_name));
-    lumen_status reason = {0, ""};
-    if (info->score > 0 || model->driver->score(model->abi, model->device, &reason) > 0)
-      return LUMEN_OK;
-    return lumen_fail(status, reason.code, "%s", reason.message);
-  }
-  if (any)
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: there is no device to run it",
-                      model->abi->name);
-  return fail_unknown_device(&list, source, wanted, status);
-}
-
 static int check_version(const lumen_abi_model *abi, lumen_status *status) {
   if (abi->abi_version != LUMEN_ABI_VERSION)
     return lumen_fail(status, LUMEN_ERROR_VERSION,
@@ -123,9 +37,12 @@ static int check_version(const lumen_abi_model *abi, lumen_status *status) {
 }
 
 static int open_parts(model *model, const lumen_model_options *options, lumen_status *status) {
-  int code = choose_device(model, options, status);
-  if (code)
-    return code;
+  if (options->cpu_level && strlen(options->cpu_level) >= sizeof(model->cpu_level))
+    return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "cpu_level is '%s', which is no level",
+                      options->cpu_level);
+  if (options->cpu_level)
+    strcpy(model->cpu_level, options->cpu_level);
+  model->flags = options->flags;
   model->executor = options->executor;
   if (model->executor) {
     if (lumen_check_executor(model->executor, status))
@@ -138,18 +55,16 @@ static int open_parts(model *model, const lumen_model_options *options, lumen_st
     if (!model->executor)
       return lumen_fail(status, own.code, "%s", own.message);
   }
-  code = lumen_weights_open(model, status);
-  if (!code)
-    code = model->driver->open(model, options, status);
-  return code;
+  int code = lumen_weights_open(model, status);
+  return code ? code : lumen_device_open(model, options->device, status);
 }
 
 void *lumen_model_release_impl(lumen_model *base) {
   model *model = (struct model *)base;
   if (atomic_fetch_sub(&model->references, 1) != 1)
     return NULL;
-  if (model->device_state)
-    model->driver->close(model);
+  if (model->device)
+    lumen_device_release(model->device);
   lumen_weights_close(model);
   if (model->owned_executor)
     lumen_executor_free(model->owned_executor);
@@ -190,12 +105,13 @@ int lumen_model_open_impl(const lumen_module *module, const lumen_model_options 
 }
 
 void lumen_model_info_impl(const lumen_model *base, lumen_model_info *info) {
-  const model *model = (const struct model *)base;
+  model *model = (struct model *)base;
   const lumen_abi_model *abi = model->abi;
+  device *device = lumen_device_acquire(model);
   *info = (lumen_model_info){.name = abi->name,
                              .producer = abi->producer,
                              .source_hash = abi->source_hash,
-                             .device = model->device_name,
+                             .device = device->name,
                              .level = "",
                              .num_levels = abi->num_levels,
                              .num_kernels = abi->num_kernels,
@@ -206,26 +122,17 @@ void lumen_model_info_impl(const lumen_model *base, lumen_model_info *info) {
                              .bytes_without_sharing = abi->bytes_without_sharing,
                              .weights_size = abi->weights_size,
                              .init_size = abi->init_size};
-  model->driver->describe(model, info);
+  device->driver->describe(device, info);
+  lumen_device_release(device);
 }
 
 int lumen_level_info_impl(const lumen_model *base, uint32_t index, lumen_level_info *info) {
-  const model *model = (const struct model *)base;
+  model *model = (struct model *)base;
   if (index >= model->abi->num_levels)
     return LUMEN_ERROR_NOT_FOUND;
   *info = (lumen_level_info){model->abi->levels[index].name, 0, 0};
-  model->driver->describe_level(model, index, info);
+  device *device = lumen_device_acquire(model);
+  device->driver->describe_level(device, index, info);
+  lumen_device_release(device);
   return LUMEN_OK;
-}
-
-void lumen_memory_info_impl(const lumen_model *base, lumen_memory_info *info) {
-  const model *model = (const struct model *)base;
-  lumen_device_info devices[max_devices];
-  uint32_t count = model->driver->enumerate(devices, max_devices);
-  *info = (lumen_memory_info){0, 0, 0};
-  if (model->device < count) {
-    info->total = devices[model->device].memory_total;
-    info->available = devices[model->device].memory_available;
-  }
-  info->used = atomic_load(&((struct model *)base)->memory_used);
 }

@@ -109,6 +109,16 @@ void lumen_storage_move(lumen_storages *storages, uint32_t to, uint32_t from) {
   lumen_storage_swap(storages, to, from);
 }
 
+int lumen_storage_copy(const lumen_storages *storages, void *to, const void *from, uint64_t size,
+                       lumen_status *status) {
+  if (!size)
+    return LUMEN_OK;
+  if (storages->copy)
+    return storages->copy(storages->self, to, from, size, status);
+  memcpy(to, from, size);
+  return LUMEN_OK;
+}
+
 int lumen_storage_append(lumen_storages *storages, uint32_t to, const void *bytes, uint64_t size,
                          lumen_status *status) {
   uint64_t used = storages->used[to], needed;
@@ -121,14 +131,13 @@ int lumen_storage_append(lumen_storages *storages, uint32_t to, const void *byte
       grown = lumen_heap_alloc(&storages->heap, needed);
     if (!grown)
       return fail_memory(storages, to, needed, status);
-    if (used)
-      memcpy(grown, storages->bases[to], used);
+    int code = lumen_storage_copy(storages, grown, storages->bases[to], used, status);
+    if (code)
+      return code;
     lumen_heap_release(&storages->heap, storages->bases[to]);
     storages->bases[to] = grown;
     storages->space[to] = lumen_heap_size(grown);
   }
-  if (size)
-    memcpy(storages->bases[to] + used, bytes, size);
   storages->used[to] = needed;
-  return LUMEN_OK;
+  return lumen_storage_copy(storages, storages->bases[to] + used, bytes, size, status);
 }

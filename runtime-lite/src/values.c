@@ -195,7 +195,7 @@ int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, ui
 }
 
 static uint32_t owner_of(const context *context, const void *address) {
-  return address ? context->model->driver->owner(context, address) : LUMEN_ABI_NONE;
+  return address ? context->device->driver->owner(context, address) : LUMEN_ABI_NONE;
 }
 
 /* As lumen_driver.owner says, of all that a value points to and a run reads. */

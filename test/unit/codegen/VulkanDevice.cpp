@@ -22,6 +22,12 @@ static constexpr size_t kGap = 256;
 static constexpr unsigned char kPattern = 0xA5;
 static constexpr VkDeviceSize kMemory = 96 << 20;
 
+template <typename T> static T makeInfo(VkStructureType type) {
+  T info{};
+  info.sType = type;
+  return info;
+}
+
 struct VulkanDevice::Handles {
   VkInstance instance = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
@@ -96,15 +102,15 @@ static bool hasLayer(const char *name) {
 
 bool VulkanDevice::open() {
   Handles &h = *handles;
-  VkDebugUtilsMessengerCreateInfoEXT messages{
-      VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
+  auto messages = makeInfo<VkDebugUtilsMessengerCreateInfoEXT>(
+      VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   messages.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
                              VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   messages.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   messages.pfnUserCallback = reportMessage;
-  VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  auto application = makeInfo<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
   application.apiVersion = VK_API_VERSION_1_2;
-  VkInstanceCreateInfo instance{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+  auto instance = makeInfo<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
   instance.pApplicationInfo = &application;
   const char *layer = "VK_LAYER_KHRONOS_validation", *extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
   if (hasLayer(layer)) {
@@ -129,11 +135,11 @@ bool VulkanDevice::open() {
   h.alignment = properties.limits.minStorageBufferOffsetAlignment;
 
   // All that kernels may ask for; what the device lacks makes device creation fail.
-  VkPhysicalDeviceVulkan12Features features12{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  VkPhysicalDeviceVulkan11Features features11{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
-  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  auto features12 = makeInfo<VkPhysicalDeviceVulkan12Features>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  auto features11 = makeInfo<VkPhysicalDeviceVulkan11Features>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+  auto features = makeInfo<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   features.pNext = &features11;
   features11.pNext = &features12;
   features11.storageBuffer16BitAccess = VK_TRUE;
@@ -142,21 +148,21 @@ bool VulkanDevice::open() {
   features.features.shaderFloat64 = features.features.shaderInt64 = VK_TRUE;
   features.features.shaderInt16 = VK_TRUE;
   float priority = 1;
-  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  auto queue = makeInfo<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  VkDeviceCreateInfo device{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  auto device = makeInfo<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   device.pNext = &features;
   device.queueCreateInfoCount = 1;
   device.pQueueCreateInfos = &queue;
   if (vkCreateDevice(h.physical, &device, nullptr, &h.device) != VK_SUCCESS)
     return false;
   vkGetDeviceQueue(h.device, 0, 0, &h.queue);
-  VkCommandPoolCreateInfo commands{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  auto commands = makeInfo<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   commands.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   vkCreateCommandPool(h.device, &commands, nullptr, &h.commands);
 
-  VkBufferCreateInfo buffer{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  auto buffer = makeInfo<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   buffer.size = kMemory;
   buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   vkCreateBuffer(h.device, &buffer, nullptr, &h.buffer);
@@ -166,7 +172,7 @@ bool VulkanDevice::open() {
   vkGetPhysicalDeviceMemoryProperties(h.physical, &memories);
   VkMemoryPropertyFlags wanted =
       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  auto allocation = makeInfo<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
   allocation.allocationSize = needs.size;
   while (!(needs.memoryTypeBits >> allocation.memoryTypeIndex & 1) ||
          (memories.memoryTypes[allocation.memoryTypeIndex].propertyFlags & wanted) != wanted)
@@ -202,34 +208,36 @@ std::shared_ptr<VulkanPipeline> VulkanDevice::load(const KernelBinary &binary, S
   auto result = std::make_shared<VulkanPipeline>();
   result->device = h.device;
   result->numBindings = numArguments + 1 + hasScratch + (binary.flags & LUMEN_ABI_GPU_FAULTS);
-  VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  auto shader = makeInfo<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   shader.codeSize = binary.code.size();
   shader.pCode = reinterpret_cast<const uint32_t *>(binary.code.data());
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (uint32_t i = 0; i < result->numBindings; ++i)
     bindings.push_back(
         {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
-  VkDescriptorSetLayoutCreateInfo setLayout{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  auto setLayout = makeInfo<VkDescriptorSetLayoutCreateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   setLayout.bindingCount = bindings.size();
   setLayout.pBindings = bindings.data();
   VkDescriptorPoolSize poolSize{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, result->numBindings};
-  VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  auto pool = makeInfo<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
   pool.maxSets = pool.poolSizeCount = 1;
   pool.pPoolSizes = &poolSize;
   vkCreateShaderModule(h.device, &shader, nullptr, &result->shader);
   vkCreateDescriptorSetLayout(h.device, &setLayout, nullptr, &result->setLayout);
   vkCreateDescriptorPool(h.device, &pool, nullptr, &result->pool);
-  VkDescriptorSetAllocateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  auto set = makeInfo<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
   set.descriptorPool = result->pool;
   set.descriptorSetCount = 1;
   set.pSetLayouts = &result->setLayout;
-  VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  auto layout = makeInfo<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   layout.setLayoutCount = 1;
   layout.pSetLayouts = &result->setLayout;
   vkAllocateDescriptorSets(h.device, &set, &result->set);
   vkCreatePipelineLayout(h.device, &layout, nullptr, &result->layout);
   std::string name = entry.str();
-  VkComputePipelineCreateInfo pipeline{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  auto pipeline =
+      makeInfo<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   pipeline.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   pipeline.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   pipeline.stage.module = result->shader;
@@ -263,8 +271,8 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
   std::vector<int32_t> words{static_cast<int32_t>(grid), workgroups};
   std::vector<char *> places;
   for (const DeviceBuffer &buffer : buffers) {
-    words.push_back(random() % 9);
-    places.push_back(place(buffer.size, words.back() * buffer.elementSize));
+    words.push_back(random() % 9 * buffer.elementSize);
+    places.push_back(place(buffer.size, words.back()));
   }
   words.insert(words.end(), sizes.begin(), sizes.end());
   char *parameters = place(words.size() * sizeof(int32_t), 0), *faults = nullptr;
@@ -284,7 +292,7 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
 
   std::vector<VkWriteDescriptorSet> writes;
   for (auto [i, info] : llvm::enumerate(bound)) {
-    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    auto write = makeInfo<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
     write.dstSet = pipeline.set;
     write.dstBinding = i;
     write.descriptorCount = 1;
@@ -293,12 +301,13 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
     writes.push_back(write);
   }
   vkUpdateDescriptorSets(h.device, writes.size(), writes.data(), 0, nullptr);
-  VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  auto allocation =
+      makeInfo<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   allocation.commandPool = h.commands;
   allocation.commandBufferCount = 1;
   VkCommandBuffer commands;
   vkAllocateCommandBuffers(h.device, &allocation, &commands);
-  VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  auto begin = makeInfo<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   vkBeginCommandBuffer(commands, &begin);
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
@@ -306,7 +315,7 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
                           &pipeline.set, 0, nullptr);
   vkCmdDispatch(commands, workgroups, 1, 1);
   vkEndCommandBuffer(commands);
-  VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  auto submit = makeInfo<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   submit.commandBufferCount = 1;
   submit.pCommandBuffers = &commands;
   EXPECT_EQ(vkQueueSubmit(h.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
@@ -320,7 +329,7 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
       EXPECT_EQ(std::memcmp(buffer.data, places[i], buffer.size), 0)
           << "the kernel wrote to its argument " << i;
     // The gaps before and behind it.
-    size_t first = bound[i].offset, shift = words[2 + i] * buffer.elementSize;
+    size_t first = bound[i].offset, shift = words[2 + i];
     auto isUntouched = [&](size_t from, size_t size) {
       return llvm::all_of(ArrayRef(h.mapped + from, size),
                           [](char byte) { return static_cast<unsigned char>(byte) == kPattern; });

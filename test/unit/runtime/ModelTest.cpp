@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ protected:
   lumen_model *model = nullptr;
   lumen_status status = {};
 };
+
+std::string lower(std::string text) {
+  for (char &c : text)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
 
 TEST_F(ModelTest, Signature) {
   uint32_t count;
@@ -104,11 +111,51 @@ TEST_F(ModelTest, Devices) {
   EXPECT_GT(device.score, 0);
   EXPECT_EQ(open(nullptr, "cpu"), LUMEN_OK);
   EXPECT_EQ(open(nullptr, device.name), LUMEN_OK);
+  std::string part = lower(device.name).substr(1);
+  EXPECT_EQ(open(nullptr, part.c_str()), LUMEN_OK) << part;
+  EXPECT_EQ(open(nullptr, "auto"), LUMEN_OK);
+  EXPECT_EQ(open(nullptr, "cpu:0"), LUMEN_OK);
+  EXPECT_EQ(open(nullptr, "cpu:1"), LUMEN_ERROR_NOT_FOUND);
   EXPECT_EQ(open(nullptr, "abacus"), LUMEN_ERROR_NOT_FOUND);
-  EXPECT_EQ(status.message, std::string("device is 'abacus', there is cpu (") + device.name + ")");
+  EXPECT_EQ(status.message, std::string("device is 'abacus', there is cpu:0 (") + device.name + ")");
   ScopedEnv environment("LUMEN_DEVICE", "abacus");
   EXPECT_EQ(open(), LUMEN_ERROR_NOT_FOUND);
   EXPECT_EQ(std::string(status.message).find("LUMEN_DEVICE is 'abacus'"), 0u);
+}
+
+// A context follows its model, and brings anew what it owned before.
+TEST_F(ModelTest, SetDevice) {
+  ASSERT_EQ(open(), LUMEN_OK) << status.message;
+  lumen_context *context;
+  ASSERT_EQ(lumen_context_create(model, nullptr, &context, &status), LUMEN_OK) << status.message;
+  std::vector<float> x(FakeModel::n, 3);
+  int64_t shape[] = {FakeModel::n};
+  lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+  lumen_memory_info before, after;
+  for (int i = 0; i < 100; ++i) {
+    x[7] = i;
+    ASSERT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK) << status.message;
+    EXPECT_EQ(static_cast<float *>(out.u.tensor.data)[7], FakeModel::expected(i, 7));
+    lumen_memory(model, i ? &after : &before);
+    ASSERT_EQ(lumen_model_set_device(model, "cpu", &status), LUMEN_OK) << status.message;
+  }
+  EXPECT_EQ(before.used, after.used);
+  EXPECT_EQ(lumen_model_set_device(model, "abacus", &status), LUMEN_ERROR_NOT_FOUND);
+  EXPECT_EQ(lumen_run(context, &in, 1, &out, 1, &status), LUMEN_OK) << status.message;
+  lumen_context_free(context);
+}
+
+// Where the device that is asked for is not there, the CPU is, if it may.
+TEST_F(ModelTest, FallBack) {
+  lumen_model_options options = {};
+  options.device = "abacus";
+  options.flags = LUMEN_FALL_BACK;
+  ASSERT_EQ(lumen_model_open(&fake.module, &options, &model, &status), LUMEN_OK) << status.message;
+  lumen_model_info info;
+  lumen_model_get_info(model, &info);
+  lumen_device_info device;
+  lumen_devices(&fake.module, &device, 1);
+  EXPECT_STREQ(info.device, device.name);
 }
 
 TEST_F(ModelTest, Versions) {

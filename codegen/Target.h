@@ -86,6 +86,10 @@ public:
   /// The chosen levels, most demanding first.
   virtual llvm::ArrayRef<Level> getLevels() const = 0;
 
+  /// Whether `kernel` gets code for `level`, one of the chosen ones; if not, that of the
+  /// next level is the same.
+  virtual bool hasOwnCode(dispatch::KernelOp kernel, const Level &level) const { return true; }
+
   /// Whether its code are functions of the host that the artifact links, instead of data
   /// that a driver loads.
   virtual bool isHost() const = 0;

@@ -16,8 +16,9 @@ namespace {
 constexpr size_t kKernelsPerGroup = 16;
 
 struct Group {
-  size_t level, firstKernel;
-  ArrayRef<dispatch::KernelOp> kernels;
+  size_t level;
+  std::vector<size_t> indices; ///< of the kernels in the module
+  std::vector<dispatch::KernelOp> kernels;
 };
 
 } // namespace
@@ -33,10 +34,18 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targ
     if (form != CodeForm::Object && !target->isHost())
       continue;
     for (const Level &level : target->getLevels()) {
-      for (size_t first = 0; first < kernels.size(); first += kKernelsPerGroup)
-        groups.push_back(
-            {code.levels.size(), first,
-             ArrayRef(kernels).slice(first, std::min(kKernelsPerGroup, kernels.size() - first))});
+      size_t firstGroup = groups.size();
+      for (auto [i, kernel] : llvm::enumerate(kernels)) {
+        if (!target->hasOwnCode(kernel, level))
+          continue;
+        if (groups.size() == firstGroup || groups.back().kernels.size() == kKernelsPerGroup)
+          groups.push_back({code.levels.size(), {}, {}});
+        groups.back().indices.push_back(i);
+        groups.back().kernels.push_back(kernel);
+      }
+      // The artifact does not name levels which it has nothing for.
+      if (groups.size() == firstGroup && !kernels.empty())
+        continue;
       LevelCode &made = code.levels.emplace_back(LevelCode{target.get(), &level, {}, {}});
       made.shapes.resize(kernels.size());
       if (!target->isHost())
@@ -52,13 +61,14 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targ
     auto compiled = level.target->compile(group.kernels, *level.level, options, form);
     if (mlir::failed(compiled))
       return failure();
-    llvm::copy(compiled->shapes, level.shapes.begin() + group.firstKernel);
+    for (auto [index, shape] : llvm::zip_equal(group.indices, compiled->shapes))
+      level.shapes[index] = shape;
     if (level.target->isHost()) {
       object = std::move(compiled->object);
       return success();
     }
-    std::move(compiled->binaries.begin(), compiled->binaries.end(),
-              level.binaries.begin() + group.firstKernel);
+    for (auto [index, binary] : llvm::zip_equal(group.indices, compiled->binaries))
+      level.binaries[index] = std::move(binary);
     auto grids = compileGrids(group.kernels, level.level->name, compiled->shapes, options);
     if (mlir::failed(grids))
       return failure();

@@ -13,7 +13,7 @@ namespace lumen {
 struct LevelCode {
   const Target *target;
   const Level *level;
-  std::vector<LaunchShape> shapes;
+  std::vector<std::optional<LaunchShape>> shapes; ///< null: no code of this level
   std::vector<KernelBinary> binaries; ///< empty for a host target
 };
 

@@ -95,7 +95,9 @@ static FailureOr<link::Value> describeValue(func::FuncOp main, Type type, Dictio
 /// The form of a kernel at a level; nothing where there is none.
 static std::optional<link::Variant> describeVariant(StringRef kernel, const LevelCode &level,
                                                     size_t index, bool isSanitized) {
-  const LaunchShape &shape = level.shapes[index];
+  if (!level.shapes[index])
+    return std::nullopt;
+  const LaunchShape &shape = *level.shapes[index];
   link::Variant variant;
   std::string symbol = (kernel + "." + level.level->name).str();
   if (level.target->isHost()) {

@@ -1,6 +1,7 @@
 //===- CpuTarget.cpp - ISA levels of the CPU ------------------------------===//
 
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/MicroKernel.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -20,11 +21,13 @@ struct LevelRow {
   int64_t vectorBytes, numRegisters;
   bool maskedOps;
   bool isDefault;
-  StringRef multiplyPairs; ///< see loops::Capabilities
+  StringRef multiplyPairs, multiplyQuads; ///< see loops::Capabilities
+  StringRef llvmCpu, llvmFeatures;
   /// Features of the host, by LLVM's names, which the level adds to the next.
   ArrayRef<StringRef> hostFeatures;
 };
 
+constexpr StringRef kVnni[] = {"avx512vnni"};
 constexpr StringRef kV4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
 constexpr StringRef kV3[] = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"};
 constexpr StringRef kV2[] = {"sse4.2", "ssse3", "popcnt", "cx16"};
@@ -34,9 +37,15 @@ constexpr uint64_t kFeaturesV3 = kFeaturesV2 | LUMEN_ABI_X86_V3;
 constexpr uint64_t kFeaturesV4 = kFeaturesV3 | LUMEN_ABI_X86_V4;
 
 constexpr LevelRow kLevels[] = {
-    {"x86-64-v4", kFeaturesV4, 64, 32, true, true, "llvm.x86.avx512.pmaddw.d.512", kV4},
-    {"x86-64-v3", kFeaturesV3, 32, 16, false, true, "llvm.x86.avx2.pmadd.wd", kV3},
-    {"x86-64-v2", kFeaturesV2, 16, 16, false, false, "llvm.x86.sse2.pmadd.wd", kV2},
+    {"x86-64-v4+vnni", kFeaturesV4 | LUMEN_ABI_X86_VNNI, 64, 32, true, true,
+     "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.avx512.vpdpbusd.512", "x86-64-v4", "+avx512vnni",
+     kVnni},
+    {"x86-64-v4", kFeaturesV4, 64, 32, true, true, "llvm.x86.avx512.pmaddw.d.512", "", "x86-64-v4",
+     "", kV4},
+    {"x86-64-v3", kFeaturesV3, 32, 16, false, true, "llvm.x86.avx2.pmadd.wd", "", "x86-64-v3", "",
+     kV3},
+    {"x86-64-v2", kFeaturesV2, 16, 16, false, false, "llvm.x86.sse2.pmadd.wd", "", "x86-64-v2", "",
+     kV2},
 };
 
 class CpuTarget final : public Target {
@@ -54,6 +63,7 @@ public:
   StringRef getDriver() const override { return ""; }
   void prepare(MLIRContext &context) const override { prepareContext(context); }
   bool selectLevels(StringRef text, std::string &error) override;
+  bool hasOwnCode(dispatch::KernelOp kernel, const Level &level) const override;
   FailureOr<CompiledKernels> compile(ArrayRef<dispatch::KernelOp> kernels, const Level &level,
                                      const CodegenOptions &options, CodeForm form) const override;
 
@@ -97,7 +107,9 @@ const IsaLevel *cpu::capabilitiesOf(StringRef level) {
       caps.numRegisters = row.numRegisters;
       caps.maskedOps = row.maskedOps;
       caps.multiplyPairs = row.multiplyPairs.str();
-      caps.llvmCpu = row.name.str();
+      caps.multiplyQuads = row.multiplyQuads.str();
+      caps.llvmCpu = row.llvmCpu.str();
+      caps.llvmFeatures = row.llvmFeatures.str();
     }
     return table;
   }();
@@ -119,11 +131,26 @@ bool cpu::hostSupports(StringRef level) {
   return needed;
 }
 
+/// The name at the start of a list of levels, which is taken off it. Names have the list's
+/// separator inside, so that of those which fit the longest is meant.
+static StringRef takeLevel(StringRef &text) {
+  StringRef best = text.split('+').first;
+  for (StringRef name : levelNames())
+    if (name.size() > best.size() && text.starts_with(name) &&
+        (text.size() == name.size() || text[name.size()] == '+'))
+      best = name;
+  text = text.drop_front(best.size());
+  return best;
+}
+
 bool CpuTarget::selectLevels(StringRef text, std::string &error) {
   if (text.empty())
     return true;
   std::vector<StringRef> wanted;
-  for (StringRef name : llvm::split(text, '+')) {
+  bool isMore = true;
+  while (isMore) {
+    StringRef name = takeLevel(text);
+    isMore = text.consume_front("+");
     if (name == "native") {
       auto best = llvm::find_if(levelNames(), hostSupports);
       if (best == levelNames().end()) {
@@ -143,6 +170,17 @@ bool CpuTarget::selectLevels(StringRef text, std::string &error) {
     if (llvm::is_contained(wanted, row.name))
       levels.push_back(makeLevel(row));
   return true;
+}
+
+bool CpuTarget::hasOwnCode(dispatch::KernelOp kernel, const Level &level) const {
+  auto next = llvm::find_if(levels, [&](const Level &other) { return other.name == level.name; });
+  assert(next != levels.end() && "level was not selected");
+  if (++next == levels.end())
+    return true;
+  // Levels for the same CPU differ in how integers are multiplied.
+  Operation *root = kernel.getRoot();
+  return capabilitiesOf(level.name)->llvmCpu != capabilitiesOf(next->name)->llvmCpu ||
+         (isa_and_nonnull<ContractOp, ConvOp>(root) && ProductTypes(root).isInteger());
 }
 
 FailureOr<SmallVector<char, 0>> cpu::compileGrids(ArrayRef<dispatch::KernelOp> kernels,

@@ -27,6 +27,15 @@ SymExpr ProductTypes::panelSize(const SymExpr &depth) const {
   return ceilQuotient(depth, group()) * groupSize();
 }
 
+bool ProductTypes::hasQuads(const Capabilities &caps) const {
+  return isInteger() && !caps.multiplyQuads.empty() && rhs.getIntOrFloatBitWidth() == 8 &&
+         !(lhs.isUnsignedInteger() && rhs.isUnsignedInteger());
+}
+
+bool ProductTypes::isCorrected(const Capabilities &caps) const {
+  return hasQuads(caps) && !lhs.isUnsignedInteger() && !rhs.isUnsignedInteger();
+}
+
 Tile cpu::chooseTile(const Capabilities &caps, const ProductTypes &types, int64_t rows,
                      int64_t columns, int64_t maxRows) {
   int64_t lanes = std::min(caps.lanes(types.sum), kPanelColumns);
@@ -44,8 +53,11 @@ Tile cpu::chooseTile(const Capabilities &caps, const ProductTypes &types, int64_
                        ? (caps.numRegisters - vectors) / vectors
                        : (caps.numRegisters - vectors - 1) / vectors;
     // Elements of A are widened, and used twice.
-    if (types.isInteger())
+    if (types.isInteger() && !types.hasQuads(caps))
       most = (caps.numRegisters - vectors - 2) / (vectors + 1);
+    // One more row of sums, and a constant.
+    if (types.isCorrected(caps))
+      most = (caps.numRegisters - 2 * vectors - 2) / vectors;
     if (most < 1)
       continue;
     most = std::min(most, maxRows);
@@ -59,9 +71,8 @@ Tile cpu::chooseTile(const Capabilities &caps, const ProductTypes &types, int64_
                  {r * vectors / 2.0, (r + vectors) / 2.0, 4.0, vectors * caps.vectorBytes / 32.0}) +
              0.05 * (r + vectors);
     };
-    double cost =
-        llvm::divideCeil(needed, vectors) *
-        (larger * cycles(blockRows + 1) + (blocks - larger) * cycles(blockRows));
+    double cost = llvm::divideCeil(needed, vectors) *
+                  (larger * cycles(blockRows + 1) + (blocks - larger) * cycles(blockRows));
     if (cost < bestCost * 0.999) {
       bestCost = cost;
       best = {blockRows + (larger > 0), vectors, lanes};
@@ -116,7 +127,8 @@ public:
       : kernel(kernel), epilogue(epilogue), call(call), tile(call.tile), builder(builder),
         loc(builder.getUnknownLoc()), types(call.types), type(types.sum),
         lhsType(storageType(types.lhs)), vectorType(VectorType::get({call.tile.lanes}, type)),
-        address(builder, loc) {
+        address(builder, loc), hasQuads(types.hasQuads(kernel.caps)),
+        isCorrected(types.isCorrected(kernel.caps)) {
     auto next = block.args_begin();
     auto take = [&](Value present) { return present ? Value(*next++) : Value(); };
     count = take(call.count), a = take(call.a), aRow = take(call.aRow), b = take(call.b);
@@ -177,7 +189,16 @@ public:
         accumulator = load(vectorType, address.offset(first, type, i * tile.lanes));
     }
     Value border = zeros ? address.add(position, address.mul(row, positionRow)) : Value();
+    if (isCorrected)
+      accumulators.append(tile.vectors,
+                          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)));
     accumulators = emitSegments(segments, start, b, border, accumulators);
+    if (isCorrected) {
+      Values excess(llvm::drop_begin(accumulators, tile.rows * tile.vectors));
+      accumulators.truncate(tile.rows * tile.vectors);
+      for (auto [i, accumulator] : llvm::enumerate(accumulators))
+        accumulator = arith::SubIOp::create(builder, loc, accumulator, excess[i % tile.vectors]);
+    }
     TileOperands at = operands;
     for (auto [n, pointer] : llvm::enumerate(at.inputs))
       pointer = address.offset(pointer, epilogue->inputType(n), address.mul(row, at.inputRows[n]));
@@ -241,8 +262,8 @@ private:
   /// The innermost loop: one element of each row by one row of the panel.
   Values emitDepth(ArrayRef<Value> rows, Value bStart, Values accumulators) {
     return emitLoop(depth, accumulators, [&](Value k, Values accumulators) {
-      Value at = address.offset(bStart, type,
-                                bRow ? address.mul(k, bRow) : address.mul(k, kPanelColumns));
+      Value at =
+          address.offset(bStart, type, bRow ? address.mul(k, bRow) : address.mul(k, kPanelColumns));
       Values bVectors;
       for (int64_t j = 0; j < tile.vectors; ++j)
         bVectors.push_back(loadColumns(address.offset(at, type, j * tile.lanes),
@@ -318,9 +339,53 @@ private:
     return Values(branch.getResults().begin(), branch.getResults().end());
   }
 
+  Values emitGroup(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
+    return hasQuads ? emitQuads(at, accumulators, elements) : emitPairs(at, accumulators, elements);
+  }
+
+  /// One group at once. A signed left operand becomes an unsigned one, 128 larger; what that
+  /// adds to each column is summed beside.
+  Values emitQuads(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
+    auto bytesType = VectorType::get({4 * tile.lanes}, builder.getI8Type());
+    auto asBytes = [&](Value value) -> Value {
+      return vector::BitCastOp::create(builder, loc, bytesType, value);
+    };
+    auto add = [&](Value &sum, Value lhs, Value rhs) {
+      if (types.rhs.isUnsignedInteger())
+        std::swap(lhs, rhs);
+      sum = LLVM::CallIntrinsicOp::create(builder, loc, vectorType,
+                                          builder.getStringAttr(kernel.caps.multiplyQuads),
+                                          ValueRange{sum, lhs, rhs})
+                .getResult(0);
+    };
+    constexpr int32_t kSigns = 0x80808080;
+    Values bVectors;
+    for (int64_t j = 0; j < tile.vectors; ++j)
+      bVectors.push_back(asBytes(load(vectorType, address.offset(at, type, j * tile.lanes))));
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      Value bytes = elements(i);
+      if (isCorrected)
+        bytes = arith::XOrIOp::create(
+            builder, loc, bytes,
+            arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), kSigns));
+      bytes = asBytes(vector::BroadcastOp::create(builder, loc, vectorType, bytes));
+      for (int64_t j = 0; j < tile.vectors; ++j)
+        add(accumulators[i * tile.vectors + j], bytes, bVectors[j]);
+    }
+    if (isCorrected) {
+      Value excess = asBytes(arith::ConstantOp::create(
+          builder, loc,
+          DenseElementsAttr::get(vectorType,
+                                 ArrayRef<Attribute>(builder.getI32IntegerAttr(kSigns)))));
+      for (int64_t j = 0; j < tile.vectors; ++j)
+        add(accumulators[tile.rows * tile.vectors + j], excess, bVectors[j]);
+    }
+    return accumulators;
+  }
+
   /// One group: the first and the third of four rows, then the second and the fourth,
   /// as pairs of 16 bits whose products are added in 32.
-  Values emitGroup(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
+  Values emitPairs(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
     for (bool odd : {false, true}) {
       Values bVectors;
       for (int64_t j = 0; j < tile.vectors; ++j) {
@@ -392,6 +457,7 @@ private:
   Type type, lhsType; ///< of sums, and of A in memory
   VectorType vectorType;
   Address address;
+  bool hasQuads, isCorrected; ///< see ProductTypes
   Value zero, one, mask;
   Value count, a, aRow, b, bRow, depth, tail;
   SmallVector<TileCall::Segment> segments;

@@ -33,6 +33,10 @@ struct ProductTypes {
   /// Sums of a group of rows, and per row where there are whole groups.
   int64_t groupSize() const { return kPanelColumns * (rhs.isInteger(16) ? 2 : 1); }
   int64_t rowSize() const { return groupSize() / group(); }
+  /// Whether whole groups are multiplied at once; `isCorrected`: with the left operand
+  /// taken for an unsigned one, 128 too large, for which the sums are corrected.
+  bool hasQuads(const Capabilities &caps) const;
+  bool isCorrected(const Capabilities &caps) const;
   /// For the names of functions: "f32", "ui8_i8".
   std::string str() const;
   /// Sums of a panel of so many rows.

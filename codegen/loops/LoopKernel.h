@@ -28,6 +28,9 @@ struct Capabilities {
   int64_t l2Bytes = 1 << 20;
   /// LLVM's intrinsic that multiplies integers of 16 bits and adds neighbours in 32.
   std::string multiplyPairs;
+  /// LLVM's intrinsic that adds to sums of 32 bits the products of four unsigned bytes with
+  /// four signed ones; empty: there is no such instruction.
+  std::string multiplyQuads;
 
   int64_t lanes(mlir::Type type) const {
     return std::max<int64_t>(vectorBytes * 8 / type.getIntOrFloatBitWidth(), 1);

@@ -2,7 +2,8 @@
 //
 // Prints GFLOP/s per layer shape and ISA level on one thread, beside the
 // machine's measured peak of fused multiply-adds, with compile time and code
-// size; "twin" layers are also made with sizes that only the run knows. Arguments select layers by a part of their name.
+// size; "twin" layers are also made with sizes that only the run knows. Arguments select layers by
+// a part of their name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +64,9 @@ ConvText square(int64_t size, int64_t channels, int64_t outputs, int64_t window,
   return conv;
 }
 
-ContractText product(int64_t m, int64_t n, int64_t k) {
+ContractText product(int64_t m, int64_t n, int64_t k, const char *type = "f32") {
   ContractText contract;
+  contract.type = type;
   contract.m = m;
   contract.n = n;
   contract.k = k;
@@ -155,8 +157,8 @@ void measureTwins(const std::string &name, const Text &text,
     double fixedTime = typical(times[0]), dynamicTime = typical(times[1]);
     std::printf("  | %9.1f us, dynamic %9.1f us %+6.1f%% %5.0f ms %6zu B %3lld/%3lld units",
                 fixedTime * 1e6, dynamicTime * 1e6, (dynamicTime / fixedTime - 1) * 100,
-                compileSeconds * 1e3, dynamic->getCodeSize(),
-                static_cast<long long>(fixed->grid()), static_cast<long long>(dynamic->grid(sizes)));
+                compileSeconds * 1e3, dynamic->getCodeSize(), static_cast<long long>(fixed->grid()),
+                static_cast<long long>(dynamic->grid(sizes)));
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -167,7 +169,7 @@ void measureTwins(const std::string &name, const Text &text,
 int main(int argc, char **argv) {
   std::vector<std::string> levels;
   for (llvm::StringRef level : lumen::cpu::levelNames())
-    if (lumen::cpu::hostSupports(level) && levels.size() < 2)
+    if (lumen::cpu::hostSupports(level) && levels.size() < 3)
       levels.push_back(level.str());
   if (__builtin_cpu_supports("fma"))
     std::printf("peak, 256 bit: %.0f GF\n", peak256());
@@ -184,10 +186,12 @@ int main(int argc, char **argv) {
       wanted |= std::strstr(name.c_str(), argv[i]) != nullptr;
     return wanted;
   };
-  auto addProduct = [&](int64_t m, int64_t n, int64_t k) {
+  auto addProduct = [&](int64_t m, int64_t n, int64_t k, const char *type = "f32") {
     std::string name =
         "gemm " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-    ContractText contract = product(m, n, k);
+    if (type != std::string("f32"))
+      name += std::string(" ") + type;
+    ContractText contract = product(m, n, k, type);
     if (isWanted(name))
       measure(name, contract.text(), contract.flops(), levels);
   };
@@ -282,5 +286,22 @@ int main(int argc, char **argv) {
   addConv("dw 384@14", square(14, 384, 384, 3, 1, 1, 384));
   addConv("dw 960@7", square(7, 960, 960, 3, 1, 1, 960));
   addConv("dw s2 96@112", square(112, 96, 96, 3, 2, 1, 96));
+  addProduct(512, 512, 512, "i8");
+  addProduct(128, 3072, 768, "i8");
+  addProduct(49, 960, 160, "i8");
+  addProduct(1, 1024, 2048, "i8");
+  using Layer = std::pair<const char *, ConvText>;
+  for (const auto &[name, conv] : {Layer("3x3 64@56 i8", square(56, 64, 64, 3, 1, 1)),
+                                   Layer("3x3 512@7 i8", square(7, 512, 512, 3, 1, 1)),
+                                   Layer("1x1 256-1024@14 i8", square(14, 256, 1024, 1, 1, 0)),
+                                   Layer("7x7s2 3-64@224 i8", square(224, 3, 64, 7, 2, 3)),
+                                   Layer("3x3s2 3-32@224 i8", square(224, 3, 32, 3, 2, 1)),
+                                   Layer("dw 144@56 i8", square(56, 144, 144, 3, 1, 1, 144)),
+                                   Layer("dw 384@14 i8", square(14, 384, 384, 3, 1, 1, 384)),
+                                   Layer("dw s2 96@112 i8", square(112, 96, 96, 3, 2, 1, 96))}) {
+    ConvText bytes = conv;
+    bytes.type = "i8";
+    addConv(name, bytes);
+  }
   addConv("grouped 1x1 240-240/3@28", square(28, 240, 240, 1, 1, 0, 3));
 }

@@ -24,10 +24,12 @@ import onnxruntime
 from models import MODELS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
-LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4"}
+LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4",
+          "vnni": "x86-64-v4+vnni"}
 LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
                "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
                "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
+LEVEL_FLAGS["x86-64-v4+vnni"] = LEVEL_FLAGS["x86-64-v4"] | {"avx512_vnni"}
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
           "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int16)": np.int16,
           "tensor(int8)": np.int8, "tensor(uint64)": np.uint64, "tensor(uint32)": np.uint32,

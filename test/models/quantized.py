@@ -161,7 +161,7 @@ def distances(path, x, args, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--levels", default="v3,v4")
+    parser.add_argument("--levels", default="v3,v4,vnni")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--filter", default="", help="only models whose name has this in it")
     args = parser.parse_args()

@@ -2,7 +2,7 @@
 // RUN: not lumen-opt %s --split-input-file --lumen-cpu-build=level=x86-64-v9 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LEVEL
 
-// LEVEL: unknown CPU level 'x86-64-v9', expected x86-64-v4, x86-64-v3, x86-64-v2
+// LEVEL: unknown CPU level 'x86-64-v9', expected x86-64-v4+vnni, x86-64-v4, x86-64-v3, x86-64-v2
 
 // CHECK: has a dynamic dimension without an expression
 dispatch.kernel @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {

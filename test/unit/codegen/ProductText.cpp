@@ -89,6 +89,14 @@ public:
     arguments += (count > 1 ? ", " : "") + name + ": " + typeOf(place.dims) + place.strides();
     return name;
   }
+  /// Dimensions of packed panels: `outer`, then those of `taps` taps of `channels` rows.
+  Dims panels(Dims outer, int64_t taps, const Dim &channels) const {
+    if (element == "i8" || element == "ui8")
+      outer.insert(outer.end(), {taps * ((channels.value + 3) / 4), 64, 4});
+    else
+      outer.insert(outer.end(), {taps == 1 ? channels : Dim(taps * channels.value), 64});
+    return outer;
+  }
   void line(const std::string &text) { body += "  " + text + "\n"; }
   /// From the root on: bytes are summed in 32 bits.
   void startResult() {
@@ -159,7 +167,7 @@ std::string ContractText::text() const {
     return dims;
   };
   Dims lhsDims = dimsOf(batch, m, k, transposeLhs);
-  Dims rhsDims = packed ? Dims{(n.value + 63) / 64, k, 64}
+  Dims rhsDims = packed ? kernel.panels({(n.value + 63) / 64}, 1, k)
                         : dimsOf(sharedRhs ? Dims() : batch, k, n, transposeRhs);
   Dims dims = dimsOf(batch, m, n, false);
   std::string lhs = kernel.argument({lhsDims, lhsGap, headsInside}),
@@ -205,14 +213,15 @@ std::string ConvText::text() const {
   if (packed && groups > 1 && groups == channels && groups == outputs)
     filterDims = {taps, channels};
   else if (packed)
-    filterDims = {groups, (outputs / groups + 63) / 64, taps * (channels / groups), 64};
+    filterDims = kernel.panels({groups, (outputs / groups + 63) / 64}, taps, channels / groups);
   std::string x = kernel.argument({inputDims, inputGap}), w = kernel.argument({filterDims});
+  std::string operands = kernel.typeOf(inputDims) + ", " + kernel.typeOf(filterDims);
+  kernel.startResult();
   kernel.line("%root = lumen.conv " + x + ", " + w + " {" + arrayOf("window", window) + ", " +
               arrayOf("strides", strides) + ", " + arrayOf("dilations", dilations) + ", " +
               arrayOf("pad_low", padLow) + ", " + arrayOf("pad_high", padHigh) +
               ", groups = " + std::to_string(groups) + " : i64" + (packed ? ", packed" : "") +
-              "} : " + kernel.typeOf(inputDims) + ", " + kernel.typeOf(filterDims) + " -> " +
-              kernel.typeOf(result()));
+              "} : " + operands + " -> " + kernel.typeOf(result()));
   return kernel.finish(tail, {result(), resultGap});
 }
 

@@ -1,0 +1,550 @@
+/* vulkan_device.c - see vulkan_device.h. */
+#define _GNU_SOURCE
+#include "vulkan_device.h"
+
+#include "cpu_levels.h"
+#include "vulkan_cache.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { max_physical = 16 };
+
+/* ---- What there is ------------------------------------------------------ */
+
+uint32_t vk_count(const lumen_vk *vk) {
+  VkPhysicalDevice found[max_physical];
+  uint32_t count = max_physical;
+  return vk->EnumeratePhysicalDevices(vk->instance, &count, found) < 0 ? 0 : count;
+}
+
+static bool has_extension(const lumen_vk *vk, VkPhysicalDevice physical, const char *name) {
+  uint32_t count = 0;
+  bool found = false;
+  vk->EnumerateDeviceExtensionProperties(physical, NULL, &count, NULL);
+  VkExtensionProperties *all = calloc(count ? count : 1, sizeof(*all));
+  if (all && vk->EnumerateDeviceExtensionProperties(physical, NULL, &count, all) >= 0)
+    for (uint32_t i = 0; i < count; ++i)
+      found |= !strcmp(all[i].extensionName, name);
+  free(all);
+  return found;
+}
+
+/* Bytes of the heaps that are the device's own. */
+static void measure_memory(const lumen_vk *vk, VkPhysicalDevice physical, lumen_device_info *info) {
+  bool has_budget = has_extension(vk, physical, "VK_EXT_memory_budget");
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  VkPhysicalDeviceMemoryProperties2 memory = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+      .pNext = has_budget ? &budget : NULL};
+  vk->GetPhysicalDeviceMemoryProperties2(physical, &memory);
+  for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i) {
+    const VkMemoryHeap *heap = &memory.memoryProperties.memoryHeaps[i];
+    if (!(heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT))
+      continue;
+    uint64_t left = has_budget && budget.heapBudget[i] > budget.heapUsage[i]
+                        ? budget.heapBudget[i] - budget.heapUsage[i]
+                    : has_budget ? 0
+                                 : heap->size;
+    info->memory_total += heap->size;
+    info->memory_available += left;
+  }
+}
+
+bool vk_find(const lumen_vk *vk, uint32_t index, VkPhysicalDevice *physical,
+             lumen_device_info *info) {
+  VkPhysicalDevice found[max_physical];
+  uint32_t count = max_physical;
+  if (vk->EnumeratePhysicalDevices(vk->instance, &count, found) < 0 || index >= count)
+    return false;
+  *physical = found[index];
+  if (!info)
+    return true;
+  VkPhysicalDeviceProperties properties;
+  vk->GetPhysicalDeviceProperties(*physical, &properties);
+  memset(info, 0, sizeof(*info));
+  strcpy(info->kind, "vulkan");
+  snprintf(info->name, sizeof(info->name), "%s", properties.deviceName);
+  if (properties.apiVersion >= lumen_vk_version(1, 1))
+    measure_memory(vk, *physical, info);
+  return true;
+}
+
+/* LUMEN_ABI_GPU_* bits of what kernels may ask for, and the structures that ask for it. */
+typedef struct features {
+  VkPhysicalDeviceFeatures2 base;
+  VkPhysicalDevice16BitStorageFeatures storage16;
+  VkPhysicalDevice8BitStorageFeatures storage8;
+  VkPhysicalDeviceShaderFloat16Int8Features narrow;
+  uint64_t bits;
+} features;
+
+static void find_features(const lumen_vk *vk, VkPhysicalDevice physical, features *found) {
+  bool has8 = has_extension(vk, physical, "VK_KHR_8bit_storage");
+  bool has_narrow = has_extension(vk, physical, "VK_KHR_shader_float16_int8");
+  *found = (features){
+      .base = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &found->storage16, {0}},
+      .storage16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES},
+      .storage8 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES},
+      .narrow = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES}};
+  void **last = &found->storage16.pNext;
+  if (has8) {
+    *last = &found->storage8;
+    last = &found->storage8.pNext;
+  }
+  if (has_narrow)
+    *last = &found->narrow;
+  vk->GetPhysicalDeviceFeatures2(physical, &found->base);
+  VkPhysicalDeviceSubgroupProperties groups = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                            .pNext = &groups};
+  vk->GetPhysicalDeviceProperties2(physical, &properties);
+  const VkFlags operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
+                             VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  if (found->storage8.storageBuffer8BitAccess && found->narrow.shaderInt8)
+    found->bits |= LUMEN_ABI_GPU_INT8;
+  if (found->storage16.storageBuffer16BitAccess && found->base.features.shaderInt16)
+    found->bits |= LUMEN_ABI_GPU_INT16;
+  if (found->base.features.shaderInt64)
+    found->bits |= LUMEN_ABI_GPU_INT64;
+  if (found->storage16.storageBuffer16BitAccess && found->narrow.shaderFloat16)
+    found->bits |= LUMEN_ABI_GPU_FLOAT16;
+  if (found->base.features.shaderFloat64)
+    found->bits |= LUMEN_ABI_GPU_FLOAT64;
+  if (groups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
+      (groups.supportedOperations & operations) == operations)
+    found->bits |= LUMEN_ABI_GPU_SUBGROUPS;
+  /* No more than that is asked for when the device is opened. */
+  VkPhysicalDeviceFeatures asked = {.shaderFloat64 = found->base.features.shaderFloat64,
+                                    .shaderInt64 = found->base.features.shaderInt64,
+                                    .shaderInt16 = found->base.features.shaderInt16};
+  found->base.features = asked;
+  found->storage16 = (VkPhysicalDevice16BitStorageFeatures){
+      .sType = found->storage16.sType,
+      .pNext = found->storage16.pNext,
+      .storageBuffer16BitAccess = found->storage16.storageBuffer16BitAccess};
+  found->storage8 = (VkPhysicalDevice8BitStorageFeatures){
+      .sType = found->storage8.sType,
+      .pNext = found->storage8.pNext,
+      .storageBuffer8BitAccess = found->storage8.storageBuffer8BitAccess};
+}
+
+static bool find_queue_family(const lumen_vk *vk, VkPhysicalDevice physical, uint32_t *family) {
+  VkQueueFamilyProperties families[32];
+  uint32_t count = 32;
+  vk->GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+  for (*family = 0; *family < count; ++*family)
+    if (families[*family].queueFlags & VK_QUEUE_COMPUTE_BIT && families[*family].queueCount)
+      return true;
+  return false;
+}
+
+/* ---- What runs there ---------------------------------------------------- */
+
+/* The form of a kernel for devices like this; NULL: there is none that fits. */
+static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_t kernel,
+                                             uint64_t features,
+                                             const VkPhysicalDeviceLimits *limits) {
+  const lumen_abi_kernel *info = &abi->kernels[kernel];
+  for (uint32_t v = 0; v < info->num_variants; ++v) {
+    const lumen_abi_variant *variant = &info->variants[v];
+    const lumen_abi_gpu_launch *launch = variant->launch_info;
+    if (abi->levels[variant->level].target != LUMEN_ABI_SPIRV)
+      continue;
+    uint32_t num_bindings = info->num_args + 3;
+    if ((launch->features & features) == launch->features &&
+        launch->block <= limits->maxComputeWorkGroupInvocations &&
+        launch->block <= limits->maxComputeWorkGroupSize[0] &&
+        launch->shared_size <= limits->maxComputeSharedMemorySize &&
+        num_bindings <= limits->maxPerStageDescriptorStorageBuffers &&
+        num_bindings <= limits->maxDescriptorSetStorageBuffers)
+      return variant;
+  }
+  return NULL;
+}
+
+int vk_check(const lumen_vk *vk, VkPhysicalDevice physical, const lumen_abi_model *abi,
+             double *speed, lumen_status *status) {
+  VkPhysicalDeviceProperties properties;
+  uint32_t family;
+  vk->GetPhysicalDeviceProperties(physical, &properties);
+  if (properties.apiVersion < lumen_vk_version(1, 1))
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s is of Vulkan 1.0, expected 1.1 or later",
+                      abi->name, properties.deviceName);
+  if (!find_queue_family(vk, physical, &family))
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s has no queue for compute work", abi->name,
+                      properties.deviceName);
+  features found;
+  find_features(vk, physical, &found);
+  uint32_t fits = 0;
+  for (uint32_t k = 0; k < abi->num_kernels; ++k)
+    fits += find_variant(abi, k, found.bits, &properties.limits) != NULL;
+  if (!fits && abi->num_kernels)
+    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
+                      "%s: none of its %u kernels has code that %s can run", abi->name,
+                      abi->num_kernels, properties.deviceName);
+  /* A device in software is slower than the code for this CPU. What the host computes costs
+   * the way there and back. */
+  double best = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 8000
+                : properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 500
+                : properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU            ? 2
+                                                                                  : 100;
+  double part = abi->num_kernels ? (double)fits / abi->num_kernels : 1;
+  *speed = best * part * part;
+  return LUMEN_OK;
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
+/* A type of memory with all of `wanted`, and of those one with as much of `liked` as can
+ * be; false: none. */
+static bool find_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkFlags wanted,
+                             VkFlags liked, uint32_t *type) {
+  int best = -1;
+  for (uint32_t i = 0; i < memory->memoryTypeCount; ++i) {
+    VkFlags flags = memory->memoryTypes[i].propertyFlags;
+    int points = __builtin_popcount(flags & liked);
+    if ((flags & wanted) == wanted && points > best) {
+      best = points;
+      *type = i;
+    }
+  }
+  return best >= 0;
+}
+
+static int choose_memory(vk_device *device, lumen_status *status) {
+  VkPhysicalDeviceMemoryProperties2 memory = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+  device->vk->GetPhysicalDeviceMemoryProperties2(device->physical, &memory);
+  const VkFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const VkPhysicalDeviceMemoryProperties *types = &memory.memoryProperties;
+  /* LUMEN_VULKAN_STAGING=1 takes the road of devices whose memory the host does not see. */
+  const char *staging = getenv("LUMEN_VULKAN_STAGING");
+  bool hides = staging && !strcmp(staging, "1");
+  device->is_shared =
+      !hides &&
+      find_memory_type(types, mapped | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &device->memory_types[vk_of_device]);
+  if (!find_memory_type(types, mapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+                        &device->memory_types[vk_of_host]) ||
+      (!device->is_shared && !find_memory_type(types, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0,
+                                               &device->memory_types[vk_of_device])))
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device has no memory of use",
+                      device->model->abi->name);
+  return LUMEN_OK;
+}
+
+bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_block *block) {
+  const lumen_vk *vk = device->vk;
+  memset(block, 0, sizeof(*block));
+  block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
+  VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = size,
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  if (vk->CreateBuffer(device->device, &buffer, NULL, &block->buffer) != VK_SUCCESS) {
+    block->buffer = NULL;
+    return false;
+  }
+  VkMemoryRequirements needs;
+  vk->GetBufferMemoryRequirements(device->device, block->buffer, &needs);
+  uint32_t type = device->memory_types[place];
+  VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .allocationSize = needs.size,
+                                 .memoryTypeIndex = type};
+  bool ok = needs.memoryTypeBits >> type & 1;
+  if (!ok || vk->AllocateMemory(device->device, &memory, NULL, &block->memory) != VK_SUCCESS) {
+    block->memory = NULL;
+    ok = false;
+  }
+  ok = ok && vk->BindBufferMemory(device->device, block->buffer, block->memory, 0) == VK_SUCCESS;
+  block->is_mapped = place == vk_of_host || device->is_shared;
+  void *address = NULL;
+  if (ok && block->is_mapped) {
+    ok = vk->MapMemory(device->device, block->memory, 0, VK_WHOLE_SIZE, 0, &address) == VK_SUCCESS;
+  } else if (ok) {
+    address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    ok = address != MAP_FAILED;
+  }
+  block->address = ok ? address : NULL;
+  if (!ok)
+    vk_block_close(device, block);
+  return ok;
+}
+
+void vk_block_close(const vk_device *device, vk_block *block) {
+  const lumen_vk *vk = device->vk;
+  if (block->address && !block->is_mapped)
+    munmap(block->address, block->size);
+  if (block->buffer)
+    vk->DestroyBuffer(device->device, block->buffer, NULL);
+  if (block->memory)
+    vk->FreeMemory(device->device, block->memory, NULL);
+  memset(block, 0, sizeof(*block));
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+int vk_fail(const vk_device *device, VkResult result, const char *what, lumen_status *status) {
+  const char *name = device->model->abi->name;
+  if (result == VK_ERROR_DEVICE_LOST)
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is lost", name);
+  if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %s: no memory", name, what);
+  return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s (Vulkan says %d)", name, what, result);
+}
+
+static int open_logical(vk_device *device, lumen_status *status) {
+  const lumen_vk *vk = device->vk;
+  features found;
+  find_features(vk, device->physical, &found);
+  device->features = found.bits;
+  if (!find_queue_family(vk, device->physical, &device->queue_family))
+    return vk_fail(device, 0, "the device has no queue for compute work", status);
+  VkPhysicalDeviceProperties properties;
+  vk->GetPhysicalDeviceProperties(device->physical, &properties);
+  const VkPhysicalDeviceLimits *limits = &properties.limits;
+  device->max_range = limits->maxStorageBufferRange;
+  device->alignment = limits->minStorageBufferOffsetAlignment;
+  if (device->alignment < LUMEN_ALIGNMENT)
+    device->alignment = LUMEN_ALIGNMENT;
+  device->max_workgroups = limits->maxComputeWorkGroupCount[0];
+
+  const char *extensions[2];
+  uint32_t num_extensions = 0;
+  if (found.bits & LUMEN_ABI_GPU_INT8)
+    extensions[num_extensions++] = "VK_KHR_8bit_storage";
+  if (found.bits & (LUMEN_ABI_GPU_INT8 | LUMEN_ABI_GPU_FLOAT16))
+    extensions[num_extensions++] = "VK_KHR_shader_float16_int8";
+  float priority = 1;
+  VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                   .queueFamilyIndex = device->queue_family,
+                                   .queueCount = 1,
+                                   .pQueuePriorities = &priority};
+  VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                             .pNext = &found.base,
+                             .queueCreateInfoCount = 1,
+                             .pQueueCreateInfos = &queue,
+                             .enabledExtensionCount = num_extensions,
+                             .ppEnabledExtensionNames = extensions};
+  VkResult result = vk->CreateDevice(device->physical, &info, NULL, &device->device);
+  if (result != VK_SUCCESS) {
+    device->device = NULL;
+    return vk_fail(device, result, "the device cannot be opened", status);
+  }
+  vk->GetDeviceQueue(device->device, device->queue_family, 0, &device->queue);
+  return LUMEN_OK;
+}
+
+static int open_kernel(vk_device *device, uint32_t index, const lumen_abi_variant *variant,
+                       lumen_status *status) {
+  const lumen_vk *vk = device->vk;
+  const lumen_abi_kernel *info = &device->model->abi->kernels[index];
+  vk_kernel *kernel = &device->kernels[index];
+  kernel->variant = variant;
+  kernel->launch = variant->launch_info;
+  kernel->num_bindings = info->num_args + 1 + (variant->scratch_size != 0) +
+                         (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS);
+  VkDescriptorSetLayoutBinding *bindings = calloc(kernel->num_bindings, sizeof(*bindings));
+  if (!bindings)
+    return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, info->name, status);
+  for (uint32_t i = 0; i < kernel->num_bindings; ++i)
+    bindings[i] =
+        (VkDescriptorSetLayoutBinding){.binding = i,
+                                       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                       .descriptorCount = 1,
+                                       .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+  VkDescriptorSetLayoutCreateInfo sets = {.sType =
+                                              VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                          .bindingCount = kernel->num_bindings,
+                                          .pBindings = bindings};
+  VkResult result = vk->CreateDescriptorSetLayout(device->device, &sets, NULL, &kernel->set_layout);
+  free(bindings);
+  VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                       .setLayoutCount = 1,
+                                       .pSetLayouts = &kernel->set_layout};
+  if (result == VK_SUCCESS)
+    result = vk->CreatePipelineLayout(device->device, &layout, NULL, &kernel->layout);
+  VkShaderModuleCreateInfo shader = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                     .codeSize = variant->code_size,
+                                     .pCode = variant->code};
+  VkShaderModule module = NULL;
+  if (result == VK_SUCCESS)
+    result = vk->CreateShaderModule(device->device, &shader, NULL, &module);
+  VkComputePipelineCreateInfo pipeline = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = module,
+                .pName = info->name},
+      .layout = kernel->layout};
+  if (result == VK_SUCCESS)
+    result = vk->CreateComputePipelines(device->device, device->cache, 1, &pipeline, NULL,
+                                        &kernel->pipeline);
+  if (module)
+    vk->DestroyShaderModule(device->device, module, NULL);
+  if (result == VK_SUCCESS)
+    return LUMEN_OK;
+  kernel->pipeline = NULL;
+  if (result == VK_ERROR_DEVICE_LOST || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
+      result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+    return vk_fail(device, result, info->name, status);
+  return LUMEN_OK; /* refused by the device's compiler: the host runs it */
+}
+
+static int open_kernels(vk_device *device, lumen_status *status) {
+  const lumen_abi_model *abi = device->model->abi;
+  VkPhysicalDeviceProperties properties;
+  device->vk->GetPhysicalDeviceProperties(device->physical, &properties);
+  device->kernels = calloc(abi->num_kernels + 1, sizeof(*device->kernels));
+  device->variants = calloc(abi->num_kernels + 1, sizeof(*device->variants));
+  if (!device->kernels || !device->variants)
+    return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "kernels", status);
+  device->level = abi->num_levels;
+  vk_cache_open(device, &properties);
+  int code = LUMEN_OK;
+  for (uint32_t k = 0; k < abi->num_kernels && !code; ++k) {
+    const lumen_abi_variant *variant = find_variant(abi, k, device->features, &properties.limits);
+    if (variant)
+      code = open_kernel(device, k, variant, status);
+    bool is_there = device->kernels[k].pipeline != NULL;
+    if (is_there)
+      device->level = variant->level;
+    device->variants[k] = is_there ? variant : device->host.variants[k];
+  }
+  vk_cache_close(device, &properties);
+  return code;
+}
+
+/* Copies host memory to a new block of the device. */
+static int upload(vk_device *device, const void *bytes, uint64_t size, vk_block *block,
+                  lumen_status *status) {
+  const lumen_vk *vk = device->vk;
+  if (!size)
+    return LUMEN_OK;
+  if (!vk_block_open(device, size, vk_of_device, block))
+    return vk_fail(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "weights", status);
+  if (block->is_mapped) {
+    memcpy(block->address, bytes, size);
+    return LUMEN_OK;
+  }
+  /* In pieces, through memory that both see. */
+  const uint64_t piece = 8 << 20;
+  vk_block staging;
+  if (!vk_block_open(device, size < piece ? size : piece, vk_of_host, &staging))
+    return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "weights", status);
+  VkCommandPool pool = NULL;
+  VkCommandBuffer commands;
+  VkFence fence = NULL;
+  VkResult result = VK_SUCCESS;
+  VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                       .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                       .queueFamilyIndex = device->queue_family};
+  VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  result = vk->CreateCommandPool(device->device, &pool_info, NULL, &pool);
+  VkCommandBufferAllocateInfo commands_info = {.sType =
+                                                   VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               .commandPool = pool,
+                                               .commandBufferCount = 1};
+  if (result == VK_SUCCESS)
+    result = vk->AllocateCommandBuffers(device->device, &commands_info, &commands);
+  if (result == VK_SUCCESS)
+    result = vk->CreateFence(device->device, &fence_info, NULL, &fence);
+  for (uint64_t at = 0; at < size && result == VK_SUCCESS; at += piece) {
+    uint64_t count = size - at < piece ? size - at : piece;
+    memcpy(staging.address, (const char *)bytes + at, count);
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkBufferCopy copy = {0, at, count};
+    result = vk->BeginCommandBuffer(commands, &begin);
+    vk->CmdCopyBuffer(commands, staging.buffer, block->buffer, 1, &copy);
+    if (result == VK_SUCCESS)
+      result = vk->EndCommandBuffer(commands);
+    if (result == VK_SUCCESS)
+      result = vk_submit(device, commands, fence);
+  }
+  if (fence)
+    vk->DestroyFence(device->device, fence, NULL);
+  if (pool)
+    vk->DestroyCommandPool(device->device, pool, NULL);
+  vk_block_close(device, &staging);
+  return result == VK_SUCCESS ? LUMEN_OK : vk_fail(device, result, "weights", status);
+}
+
+/* What the model derives from its weights, made by the host. */
+static int upload_inits(vk_device *device, lumen_status *status) {
+  const lumen_abi_model *abi = device->model->abi;
+  if (!abi->num_inits)
+    return LUMEN_OK;
+  char *init = lumen_allocate_large(abi->init_size);
+  int code = init ? lumen_host_inits(device->model, &device->host, init, status)
+                  : vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "weights", status);
+  if (!code)
+    code = upload(device, init, abi->init_size, &device->init, status);
+  free(init);
+  return code;
+}
+
+int vk_open(vk_device *device, const lumen_vk *vk, const model *model, uint32_t index,
+            lumen_status *status) {
+  device->vk = vk;
+  device->model = model;
+  if (!vk_find(vk, index, &device->physical, NULL))
+    return vk_fail(device, 0, "the device is gone", status);
+  int code = open_logical(device, status);
+  if (!code)
+    code = choose_memory(device, status);
+  if (!code)
+    code = lumen_host_kernels_open(&device->host, model, status);
+  if (!code)
+    code = open_kernels(device, status);
+  if (!code)
+    code = upload(device, model->weights, model->abi->weights_size, &device->weights, status);
+  if (!code)
+    code = upload_inits(device, status);
+  return code;
+}
+
+void vk_close(vk_device *device) {
+  const lumen_vk *vk = device->vk;
+  if (device->device) {
+    vk_block_close(device, &device->weights);
+    vk_block_close(device, &device->init);
+    for (uint32_t k = 0; device->kernels && k < device->model->abi->num_kernels; ++k) {
+      const vk_kernel *kernel = &device->kernels[k];
+      if (kernel->pipeline)
+        vk->DestroyPipeline(device->device, kernel->pipeline, NULL);
+      if (kernel->layout)
+        vk->DestroyPipelineLayout(device->device, kernel->layout, NULL);
+      if (kernel->set_layout)
+        vk->DestroyDescriptorSetLayout(device->device, kernel->set_layout, NULL);
+    }
+    vk->DestroyDevice(device->device, NULL);
+  }
+  lumen_host_kernels_close(&device->host);
+  free(device->kernels);
+  free(device->variants);
+  lumen_vk_release();
+}
+
+VkResult vk_submit(vk_device *device, VkCommandBuffer commands, VkFence fence) {
+  const lumen_vk *vk = device->vk;
+  VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .commandBufferCount = 1,
+                         .pCommandBuffers = &commands};
+  while (atomic_flag_test_and_set(&device->is_submitting))
+    sched_yield();
+  VkResult result = vk->QueueSubmit(device->queue, 1, &submit, fence);
+  atomic_flag_clear(&device->is_submitting);
+  if (result == VK_SUCCESS)
+    result = vk->WaitForFences(device->device, 1, &fence, 1, UINT64_MAX);
+  if (result == VK_SUCCESS)
+    result = vk->ResetFences(device->device, 1, &fence);
+  return result;
+}

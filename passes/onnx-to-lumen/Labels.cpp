@@ -119,13 +119,14 @@ static LogicalResult labelEncoder(Node &node) {
   StringRef text = node.string("default_string", "_Unused");
   int64_t integer = node.integer("default_int64", -1);
   double real = node.real("default_float", -0.0);
+  // For values of other types these say nothing: there it is for a tensor to.
   Attribute otherwise;
   if (isa<lumen::StringType>(values->element))
     otherwise = builder.getStringAttr(text);
   else if (isa<FloatType>(values->element))
-    otherwise = builder.getF64FloatAttr(real);
+    otherwise = builder.getF64FloatAttr(values->element.isF32() ? real : -0.0);
   else
-    otherwise = builder.getI64IntegerAttr(integer);
+    otherwise = builder.getI64IntegerAttr(values->element.isInteger(64) ? integer : -1);
   if (Attribute attr = node.attribute("default_tensor")) {
     std::optional<Labels> given = labelsOf(builder, attr);
     if (!given || given->items.size() != 1 || given->element != values->element)

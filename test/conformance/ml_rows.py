@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from onnx import numpy_helper
 
 from forests import MODES, classifier, ensemble, regressor
 from operator_rows import row
@@ -144,3 +145,6 @@ for keys, values in itertools.product(("int64s", "floats"), repeat=2):
     ml_row("LabelEncoder", ("f32:" if keys == "floats" else "i64:") + "[1,2,5,0]", 2,
            **{f"keys_{keys}": [5, 1, 0] if keys == "int64s" else [5.0, 1.0, 0.0],
               f"values_{values}": [7, 8, 9] if values == "int64s" else [0.5, 0.25, 4.0]})
+# What is no key becomes the default of the values' own type.
+ml_row("LabelEncoder", "i64:[1,2,5,0]", 4, keys_int64s=[5, 1, 0], default_float=0.75,
+       values_tensor=numpy_helper.from_array(np.array([0.5, 0.25, 4.0])))

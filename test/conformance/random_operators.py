@@ -109,7 +109,13 @@ class Case:
         arrays = {name: change(array) for name, array in self.arrays().items()}
         infos = [value_info(name, arrays[name]) for name in self.inputs]
         constants = {name: arrays[name] for name in self.constants}
-        return make_model([self.node], infos, constants, self.outputs, self.schema.domain, opset)
+        node = onnx.NodeProto()
+        node.CopyFrom(self.node)
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                attribute.t.CopyFrom(numpy_helper.from_array(
+                    change(numpy_helper.to_array(attribute.t))))
+        return make_model([node], infos, constants, self.outputs, self.schema.domain, opset)
 
     def result_types(self, model):
         """Element types of the outputs by name. Raises NoReference."""

@@ -5,6 +5,7 @@ import recipes_contraction  # noqa: F401
 import recipes_contrib  # noqa: F401
 import recipes_elementwise  # noqa: F401
 import recipes_image  # noqa: F401
+import recipes_learning  # noqa: F401
 import recipes_movement  # noqa: F401
 import recipes_normalization  # noqa: F401
 import recipes_quantization  # noqa: F401

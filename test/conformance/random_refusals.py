@@ -21,15 +21,19 @@ ELSEWHERE = [
     ("RegexFullMatch|String.*|TfIdfVectorizer", "strings: values.py"),
     ("Bernoulli|Multinomial|Random.*", "numbers that are no others': random_numbers.py"),
     ("com.microsoft::MatMulNBits", "weights packed by block: quantization_rows.py"),
-    ("ai.onnx.ml::.*", "lists that fit together: ml_rows.py, which draws forests, too"),
+    ("ai.onnx.ml::CategoryMapper", "strings: values.py"),
 ]
 
 # Operators that the reference evaluator is not asked for: it passes over clip, layout and
 # sequence_lens, takes no axis for flat in old versions, sorts always, interpolates
-# integers with weights that are integers, has windows of its own where they are even, and
-# adds a dimension to convolutions with a bias.
+# integers with weights that are integers, has windows of its own where they are even,
+# adds a dimension to convolutions with a bias, computes scores of integers in integers, and
+# gives numbers for labels.
 NOT_THE_EVALUATOR = {"GRU", "LSTM", "RNN", "Hardmax", "Unique", "GridSample", "Resize",
-                     "LRN", "QLinearConv"}
+                     "LRN", "QLinearConv",
+                     *(f"ai.onnx.ml::{name}" for name in (
+                         "LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor",
+                         "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"))}
 
 # Operators that ONNX Runtime is not asked for: whether it finds NaN depends on the shape
 # or the type, it takes exponentials of integers to be integers, or it puts blocks of three

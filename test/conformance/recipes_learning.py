@@ -206,7 +206,6 @@ def normalizer(g):
 
 @recipe("learning", "Binarizer", DOMAIN)
 def binarizer(g):
-    g.has_specials = g.maybe(0.3)
     g.operand(g.shape(1, 4))
     g.attribute("threshold", [-1.5, 0.0, 0.5, 2.0])
 

@@ -18,6 +18,8 @@ from writing import main, save_feeds  # noqa: E402
 
 OPSET = 15
 layers = keras.layers
+# Keras calls convolutions in groups by a function of XLA, which tf2onnx leaves as it is.
+layers.Conv2D._jit_compiled_convolution_op = layers.Conv2D.convolution_op
 applications = keras.applications
 
 

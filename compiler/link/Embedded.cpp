@@ -12,6 +12,7 @@
 
 LUMEN_EMBEDDED(runtimeArchive, runtime)
 LUMEN_EMBEDDED(callsArchive, calls)
+LUMEN_EMBEDDED(driversArchive, drivers)
 LUMEN_EMBEDDED(builtinsArchive, builtins)
 LUMEN_EMBEDDED(libcInterface, libc)
 LUMEN_EMBEDDED(libmInterface, libm)

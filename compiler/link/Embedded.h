@@ -13,6 +13,7 @@ namespace lumen::link::embedded {
 
 llvm::StringRef runtimeArchive();  ///< runtime-lite, position-independent
 llvm::StringRef callsArchive();    ///< operations on values that are no tensors
+llvm::StringRef driversArchive();  ///< of devices other than the CPU
 llvm::StringRef builtinsArchive(); ///< helpers that LLVM calls
 llvm::StringRef libcInterface();   ///< versioned symbols of libc.so.6, no code
 llvm::StringRef libmInterface();   ///< versioned symbols of libm.so.6, no code

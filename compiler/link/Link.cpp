@@ -78,7 +78,8 @@ private:
   const LinkOptions &options;
   OutputFiles &outputs;
 
-  std::string objectsArchive, callsArchive, runtimeArchive, builtinsArchive; // paths
+  std::string objectsArchive, callsArchive, driversArchive, runtimeArchive,
+      builtinsArchive; // paths
   std::string buildId;
   std::deque<PendingFile> inputs;
 };
@@ -190,6 +191,7 @@ Error Link::prepareObjects(const WeightsPlace &place) {
     StringRef contents;
   } files[] = {{objectsArchive, (*archive)->getBuffer()},
                {callsArchive, embedded::callsArchive()},
+               {driversArchive, embedded::driversArchive()},
                {runtimeArchive, embedded::runtimeArchive()},
                {builtinsArchive, embedded::builtinsArchive()}};
   for (auto &file : files) {
@@ -229,7 +231,7 @@ Error Link::linkShared(PendingFile &artifact) {
     arguments.push_back("--threads=" + std::to_string(options.threads));
   arguments.insert(arguments.end(),
                    {"--whole-archive", objectsArchive, "--no-whole-archive", callsArchive,
-                    runtimeArchive, builtinsArchive, "--as-needed", *libc, *libm});
+                    driversArchive, runtimeArchive, builtinsArchive, "--as-needed", *libc, *libm});
   return runLinker(arguments);
 }
 
@@ -243,8 +245,9 @@ Error Link::linkRelocatable(PendingFile &artifact) {
   pullDrivers(arguments);
   if (options.threads)
     arguments.push_back("--threads=" + std::to_string(options.threads));
-  arguments.insert(arguments.end(), {"--whole-archive", objectsArchive, "--no-whole-archive",
-                                     callsArchive, runtimeArchive, builtinsArchive});
+  arguments.insert(arguments.end(),
+                   {"--whole-archive", objectsArchive, "--no-whole-archive", callsArchive,
+                    driversArchive, runtimeArchive, builtinsArchive});
   if (Error error = runLinker(arguments))
     return error;
   Expected<SmallVector<char, 0>> object =

@@ -177,10 +177,13 @@ bool CpuTarget::hasOwnCode(dispatch::KernelOp kernel, const Level &level) const 
   assert(next != levels.end() && "level was not selected");
   if (++next == levels.end())
     return true;
+  if (capabilitiesOf(level.name)->llvmCpu != capabilitiesOf(next->name)->llvmCpu)
+    return true;
   // Levels for the same CPU differ in how integers are multiplied.
   Operation *root = kernel.getRoot();
-  return capabilitiesOf(level.name)->llvmCpu != capabilitiesOf(next->name)->llvmCpu ||
-         (isa_and_nonnull<ContractOp, ConvOp>(root) && ProductTypes(root).isInteger());
+  auto conv = dyn_cast_or_null<ConvOp>(root);
+  return isa_and_nonnull<ContractOp, ConvOp>(root) && ProductTypes(root).isInteger() &&
+         !(conv && conv.isDepthwise());
 }
 
 FailureOr<SmallVector<char, 0>> cpu::compileGrids(ArrayRef<dispatch::KernelOp> kernels,

@@ -21,6 +21,43 @@ bool lumen::isZeroPoint(Value zero) {
   return !zero || (data && data->isAll(0));
 }
 
+/// From bytes without sign to those with one.
+static constexpr int64_t kSignOffset = 128;
+
+/// The zero point for bytes without sign, of one for bytes with signs that is known to be
+/// one number but 0; else null.
+static Value unsignedZero(Emitter &emit, Value zero) {
+  std::optional<ConstantData> data = ConstantData::get(zero);
+  if (!data || !data->isSplat() || !data->getElementType().isSignlessInteger(8) || data->isAll(0))
+    return {};
+  Type byte = IntegerType::get(zero.getContext(), 8, IntegerType::Unsigned);
+  Scalar number = Scalar::ofInteger((*data)[0].integer + kSignOffset);
+  return emit.constant(
+      ConstantData(RankedTensorType::get(data->getType().getShape(), byte), {number}).toAttr());
+}
+
+/// Unsigned bytes less 128.
+static Value signedBytes(Emitter &emit, Value bytes) {
+  Value wide = emit.convert(bytes, emit.builder.getI32Type());
+  return emit.convert(emit.binary(BK::Sub, wide, double(kSignOffset)), emit.builder.getI8Type());
+}
+
+void lumen::preferUnsigned(Emitter &emit, Value &data, Value &zero) {
+  auto narrow = data.getDefiningOp<ConvertOp>();
+  auto difference = narrow ? narrow.getOperand().getDefiningOp<BinaryOp>() : BinaryOp();
+  if (!difference || difference.getKind() != BK::Sub)
+    return;
+  std::optional<ConstantData> offset = ConstantData::get(difference.getRhs());
+  auto wide = difference.getLhs().getDefiningOp<ConvertOp>();
+  if (!offset || !offset->isAll(kSignOffset) || !wide ||
+      !Emitter::typeOf(wide.getOperand()).getElementType().isUnsignedInteger(8))
+    return;
+  if (Value shifted = unsignedZero(emit, zero)) {
+    data = wide.getOperand();
+    zero = shifted;
+  }
+}
+
 /// Repeats each entry along an axis for the elements of its block.
 static FailureOr<Value> spreadBlocks(Node &node, Value parameter, StringRef what, Node::Shape shape,
                                      const QuantizationGrain &grain) {
@@ -63,8 +100,9 @@ FailureOr<Value> lumen::spreadParameter(Node &node, Value parameter, StringRef w
   return emit.broadcastAlong(parameter, shape, grain.axis);
 }
 
-FailureOr<Value> lumen::dequantize(Node &node, Value x, const Quantization &how) {
+FailureOr<Value> lumen::dequantize(Node &node, Value x, Quantization how) {
   Emitter &emit = node.emit;
+  preferUnsigned(emit, x, how.zero);
   Type real = emit.builder.getF32Type();
   Sizes shape = Emitter::shapeOf(x);
   // Folding a constant would hide the integers from fuse-quantization.
@@ -94,9 +132,13 @@ FailureOr<Value> lumen::dequantize(Node &node, Value x, const Quantization &how)
   return emit.binary(BK::Mul, x, *scale);
 }
 
-FailureOr<Value> lumen::quantize(Node &node, Value x, const Quantization &how, Type to,
-                                 bool saturates) {
+FailureOr<Value> lumen::quantize(Node &node, Value x, Quantization how, Type to, bool saturates) {
   Emitter &emit = node.emit;
+  if (Value zero = to.isSignlessInteger(8) ? unsignedZero(emit, how.zero) : Value()) {
+    how.zero = zero;
+    FailureOr<Value> bytes = quantize(node, x, how, Emitter::typeOf(zero).getElementType());
+    return failed(bytes) ? bytes : signedBytes(emit, *bytes);
+  }
   Sizes shape = Emitter::shapeOf(x);
   Type real = emit.builder.getF32Type();
   if (how.scale) {
@@ -138,6 +180,9 @@ static std::optional<Parameter> findParameter(Emitter &emit, Value spread) {
     auto scalar = RankedTensorType::get({}, data->getElementType());
     return Parameter{emit.constant(ConstantData(scalar, {(*data)[0]}).toAttr())};
   }
+  // One for each element of a vector needs no broadcast.
+  if (spread.getDefiningOp<ConstantOp>() && Emitter::typeOf(spread).getRank() == 1)
+    return Parameter{spread};
   auto broadcast = spread.getDefiningOp<BroadcastOp>();
   if (!broadcast || broadcast.getDims().size() > 1)
     return std::nullopt;

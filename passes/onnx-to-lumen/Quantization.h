@@ -35,13 +35,18 @@ mlir::Value scalarParameter(Emitter &emit, mlir::Value parameter);
 /// Whether a zero point is absent or known to be 0.
 bool isZeroPoint(mlir::Value zero);
 
+/// Bytes with signs and their zero point, where `quantize` made them of bytes without: those,
+/// with the zero point that they have.
+void preferUnsigned(Emitter &emit, mlir::Value &data, mlir::Value &zero);
+
 /// The numbers, as f32, that `x` stands for.
-mlir::FailureOr<mlir::Value> dequantize(Node &node, mlir::Value x, const Quantization &how);
+mlir::FailureOr<mlir::Value> dequantize(Node &node, mlir::Value x, Quantization how);
 
 /// The nearest elements of type `to` for the numbers `x`, f32; ties go to even ones. Out
-/// of range they saturate, which floats may be told not to.
-mlir::FailureOr<mlir::Value> quantize(Node &node, mlir::Value x, const Quantization &how,
-                                      mlir::Type to, bool saturates = true);
+/// of range they saturate, which floats may be told not to. Signed bytes of a zero point other
+/// than 0 are made of unsigned ones, which products take faster.
+mlir::FailureOr<mlir::Value> quantize(Node &node, mlir::Value x, Quantization how, mlir::Type to,
+                                      bool saturates = true);
 
 /// A quantised tensor behind numbers that `dequantize` made of it.
 struct Dequantized {
@@ -59,8 +64,8 @@ std::optional<Dequantized> findDequantized(Emitter &emit, mlir::Value numbers, u
 mlir::FailureOr<mlir::Value> emitQuantizedMatMul(Node &node, mlir::Value lhs, mlir::Value rhs,
                                                  bool isLhsTransposed, bool isRhsTransposed,
                                                  mlir::Value bias = {});
-mlir::FailureOr<mlir::Value> emitQuantizedConvolution(Node &node, mlir::Value x,
-                                                      mlir::Value weight, mlir::Value bias);
+mlir::FailureOr<mlir::Value> emitQuantizedConvolution(Node &node, mlir::Value x, mlir::Value weight,
+                                                      mlir::Value bias);
 
 } // namespace lumen
 

@@ -74,6 +74,7 @@ static Value asColumn(Emitter &emit, Value parameter) {
 static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value rhs,
                                     Value rhsZero) {
   Emitter &emit = node.emit;
+  preferUnsigned(emit, lhs, lhsZero);
   int64_t lhsRank = Emitter::typeOf(lhs).getRank(), rhsRank = Emitter::typeOf(rhs).getRank();
   FailureOr<Value> right = centred(node, rhs, rhsZero, std::max<int64_t>(rhsRank - 1, 0));
   if (failed(right))
@@ -107,6 +108,7 @@ static FailureOr<Value> emitProduct(Node &node, Value lhs, Value lhsZero, Value 
 static FailureOr<Value> emitSums(Node &node, Value input, Value inputZero, Value weight,
                                  Value weightZero) {
   Emitter &emit = node.emit;
+  preferUnsigned(emit, input, inputZero);
   Value padding;
   if (!isZeroPoint(inputZero)) {
     padding = scalarParameter(emit, inputZero);
@@ -195,6 +197,17 @@ static FailureOr<Value> withBias(Node &node, Value value, Value bias) {
   if (!node.ensureBroadcastTo(given, shape))
     return node.error() << "bias of shape " << shapeText(given)
                         << " cannot be broadcast to the result's shape " << shapeText(shape);
+  // A correction for each column takes the bias in: integers are added in any order.
+  auto correction = value.getDefiningOp<BinaryOp>();
+  auto spread = correction && correction.getKind() == BK::Sub && element.isSignlessInteger(32)
+                    ? correction.getRhs().getDefiningOp<BroadcastOp>()
+                    : BroadcastOp();
+  if (spread && spread.getOperand().getType() == bias.getType() && given.size() == 1 &&
+      spread.getDims() == ArrayRef<int64_t>(static_cast<int64_t>(shape.size()) - 1)) {
+    bias = emit.binary(BK::Sub, spread.getOperand(), bias);
+    return emit.binary(BK::Sub, correction.getLhs(),
+                       emit.broadcastAlong(bias, shape, shape.size() - 1));
+  }
   return emit.binary(BK::Add, value, emit.broadcastTo(bias, shape));
 }
 
@@ -213,28 +226,39 @@ static FailureOr<Value> requantized(Node &node, Value sums, Value scale, const O
 // Products of dequantised numbers
 //===----------------------------------------------------------------------===//
 
-/// Whether two scales are equal but for how f32 rounds products, as far as they are known.
-static bool isSameScale(Value a, Value b) {
-  std::optional<ConstantData> lhs = ConstantData::get(a), rhs = ConstantData::get(b);
-  if (!lhs || !rhs || (lhs->size() != rhs->size() && !lhs->isSplat() && !rhs->isSplat()))
-    return false;
-  for (int64_t i = 0, e = std::max(lhs->size(), rhs->size()); i < e; ++i)
-    if (!(std::abs((*lhs)[i].real - (*rhs)[i].real) <= 1e-6 * std::abs((*rhs)[i].real)))
+/// Whether a scale is the product of two but for how f32 rounds it, as far as they are known.
+static bool isProductOf(Value scale, Value lhs, Value rhs) {
+  std::optional<ConstantData> known[] = {ConstantData::get(scale), ConstantData::get(lhs),
+                                         ConstantData::get(rhs)};
+  int64_t size = 1;
+  for (const std::optional<ConstantData> &data : known) {
+    if (!data || (data->size() != size && !data->isSplat() && size != 1))
       return false;
+    size = std::max(size, data->size());
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    double product = (*known[1])[i].real * (*known[2])[i].real;
+    if (!(std::abs((*known[0])[i].real - product) <= 1e-6 * std::abs(product)))
+      return false;
+  }
   return true;
 }
 
-/// Sums times their scale, plus a bias: integers that have the scale of the sums are added
-/// to them.
-static FailureOr<Value> finished(Node &node, Value sums, Value scale, Value bias) {
+/// Sums of products times their scale, plus a bias: integers that have the scale of the
+/// sums are added to them.
+static FailureOr<Value> finished(Node &node, Value sums, Value lhsScale, Value rhsScale,
+                                 Value bias) {
+  FailureOr<Value> scale = productScale(node, lhsScale, rhsScale);
+  if (failed(scale))
+    return failure();
   std::optional<Dequantized> integers;
   if (bias)
     integers = findDequantized(node.emit, bias, 32);
-  if (integers && !integers->how.zero && isSameScale(integers->how.scale, scale)) {
+  if (integers && !integers->how.zero && isProductOf(integers->how.scale, lhsScale, rhsScale)) {
     FailureOr<Value> biased = withBias(node, sums, integers->data);
-    return failed(biased) ? biased : scaled(node, *biased, scale);
+    return failed(biased) ? biased : scaled(node, *biased, *scale);
   }
-  FailureOr<Value> result = scaled(node, sums, scale);
+  FailureOr<Value> result = scaled(node, sums, *scale);
   return failed(result) ? result : withBias(node, *result, bias);
 }
 
@@ -268,9 +292,7 @@ FailureOr<Value> lumen::emitQuantizedMatMul(Node &node, Value lhs, Value rhs, bo
   auto &[left, right] = *operands;
   FailureOr<Value> sums = emitProduct(node, plain(left.data, isLhsTransposed), left.how.zero,
                                       plain(right.data, isRhsTransposed), right.how.zero);
-  FailureOr<Value> scale =
-      failed(sums) ? sums : productScale(node, left.how.scale, right.how.scale);
-  return failed(scale) ? scale : finished(node, *sums, *scale, bias);
+  return failed(sums) ? sums : finished(node, *sums, left.how.scale, right.how.scale, bias);
 }
 
 FailureOr<Value> lumen::emitQuantizedConvolution(Node &node, Value x, Value weight, Value bias) {
@@ -279,9 +301,7 @@ FailureOr<Value> lumen::emitQuantizedConvolution(Node &node, Value x, Value weig
     return Value();
   auto &[input, filter] = *operands;
   FailureOr<Value> sums = emitSums(node, input.data, input.how.zero, filter.data, filter.how.zero);
-  FailureOr<Value> scale =
-      failed(sums) ? sums : productScale(node, input.how.scale, filter.how.scale);
-  return failed(scale) ? scale : finished(node, *sums, *scale, bias);
+  return failed(sums) ? sums : finished(node, *sums, input.how.scale, filter.how.scale, bias);
 }
 
 //===----------------------------------------------------------------------===//

@@ -113,3 +113,30 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     onnx.return %6 : tensor<*xui8>
   }
 }
+
+// -----
+
+// Signed bytes of a zero point are made of unsigned ones, which their product takes; what the
+// zero point adds to a column, and a bias for each column, are subtracted at once.
+module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
+  // CHECK-LABEL: func.func @main
+  func.func @main(%x: tensor<2x8xf32> {onnx.name = "x"}, %w: tensor<8x4xi8> {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
+    %b = onnx.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %half = onnx.constant dense<0.5> : tensor<f32>
+    %scales = onnx.constant dense<[0.5, 1.0, 2.0, 4.0]> : tensor<4xf32>
+    %products = onnx.constant dense<[0.25, 0.5, 1.0, 2.0]> : tensor<4xf32>
+    %zero = onnx.constant dense<-100> : tensor<i8>
+    // CHECK: %[[Z:.*]] = lumen.constant dense<2.800000e+01> : tensor<2x8xf32>
+    // CHECK: %[[A:.*]] = lumen.binary <add> %{{.*}}, %[[Z]] : tensor<2x8xf32>
+    // CHECK: %[[Q:.*]] = lumen.convert %[[A]] : tensor<2x8xf32> -> tensor<2x8xui8>
+    %0 = onnx.node "QuantizeLinear"(%x, %half, %zero) {} : (tensor<2x8xf32>, tensor<f32>, tensor<i8>) -> tensor<*xi8>
+    %1 = onnx.node "DequantizeLinear"(%0, %half, %zero) {} : (tensor<*xi8>, tensor<f32>, tensor<i8>) -> tensor<*xf32>
+    %2 = onnx.node "DequantizeLinear"(%w, %scales) {axis = 1 : i64} : (tensor<8x4xi8>, tensor<4xf32>) -> tensor<*xf32>
+    %3 = onnx.node "DequantizeLinear"(%b, %products) {axis = 0 : i64} : (tensor<4xi32>, tensor<4xf32>) -> tensor<*xf32>
+    // CHECK: %[[P:.*]] = lumen.contract %[[Q]], %{{.*}} : tensor<2x8xui8>, tensor<8x4xi8> -> tensor<2x4xi32>
+    // CHECK: %[[S:.*]] = lumen.binary <sub> %[[P]], %{{.*}} : tensor<2x4xi32>
+    // CHECK: lumen.convert %[[S]] : tensor<2x4xi32> -> tensor<2x4xf32>
+    %4 = onnx.node "Gemm"(%1, %2, %3) {} : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    onnx.return %4 : tensor<*xf32>
+  }
+}

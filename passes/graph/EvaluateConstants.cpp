@@ -182,6 +182,40 @@ static bool unpacksBits(Operation *op, ArrayRef<ConstantView> views) {
          type.getNumElements() > kMaxFoldElements;
 }
 
+/// Whether a gather picks from a value, after elementwise operations with numbers that are
+/// repeated: all in one kernel, which computes what is picked.
+static bool isPickedFrom(Value value) {
+  if (!value.hasOneUse())
+    return false;
+  OpOperand &use = *value.use_begin();
+  Operation *user = use.getOwner();
+  if (user->getBlock() != value.getParentBlock())
+    return false;
+  if (isa<GatherOp>(user))
+    return use.getOperandNumber() == 0;
+  auto binary = dyn_cast<BinaryOp>(user);
+  if (!binary)
+    return isa<UnaryOp, ConvertOp>(user) && isPickedFrom(user->getResult(0));
+  Value other = user->getOperand(1 - use.getOperandNumber());
+  std::optional<ConstantView> view = viewConstant(other);
+  return (other.getDefiningOp<BroadcastOp>() || (view && view->isSplat())) &&
+         isPickedFrom(binary.getResult());
+}
+
+/// Whether an operation makes numbers of a large table of bytes, of which a run reads a few
+/// rows. Evaluated it would be several times as large, in the file and in memory.
+static bool widensTable(Operation *op, ArrayRef<ConstantView> views) {
+  constexpr int64_t kManyElements = 1 << 16;
+  auto convert = dyn_cast<ConvertOp>(op);
+  if (!convert || views.front().isSplat())
+    return false;
+  auto type = cast<RankedTensorType>(convert.getType()),
+       from = cast<RankedTensorType>(convert.getOperand().getType());
+  return isa<FloatType>(type.getElementType()) && getElementBytes(from.getElementType()) == 1 &&
+         type.hasStaticShape() && type.getNumElements() >= kManyElements &&
+         isPickedFrom(convert.getResult());
+}
+
 Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (!isa<UnaryOp, BinaryOp, ConvertOp>(op) || !isHandled(type.getElementType()))
@@ -193,7 +227,7 @@ Value lumen::evaluateElementwise(OpBuilder &builder, Operation *op) {
       return {};
     views.push_back(std::move(*view));
   }
-  if (unpacksBits(op, views))
+  if (unpacksBits(op, views) || widensTable(op, views))
     return {};
   // Dimensions along which all operands repeat are left to a broadcast.
   SmallVector<int64_t> kept, shape;

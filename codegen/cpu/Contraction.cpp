@@ -163,7 +163,10 @@ FailureOr<LaunchShape> cpu::buildMatrixProduct(CpuKernel &kernel, const MatrixPr
   nest.columns = SymExpr::floorDiv(sizes.back(), product.groups);
   nest.columnsOfGroup = product.batchDims > 0 && batchCount != SymExpr(1) ? 0 : nest.columns;
   nest.depth = product.depth;
-  nest.hasPartialGroup = !isMultiple(product.depth, types.group());
+  if (std::optional<int64_t> depth = product.depth.asConstant())
+    nest.partialRows = *depth % types.group();
+  else if (!isMultiple(product.depth, types.group()))
+    nest.partialRows = kAnyPartialRows;
   nest.rows = rows;
   nest.rowDim = rowDim;
   std::optional<int64_t> constRows = rows.asConstant(), constDepth = product.depth.asConstant();

@@ -49,7 +49,7 @@ DirectConvolution::DirectConvolution(CpuKernel &kernel, const Access &input, Val
   nest.groups = conv.getGroups();
   nest.columns = nest.columnsOfGroup = conv.getOutputChannels() / conv.getGroups();
   nest.depth = axes.taps() * channels;
-  nest.hasPartialGroup = channels % types.group() != 0;
+  nest.partialRows = channels % types.group();
   nest.lines = axes.lines();
   nest.rows = axes.last().output;
   nest.rowDim = axes.rank() - 2;
@@ -77,7 +77,7 @@ void DirectConvolution::emitTiles(const ProductNest::Place &place,
   // Taps of a row and their channels are neighbours in the input as in the
   // panel, so that they make one long loop.
   bool merged =
-      axis.dilation == 1 && axis.inputStride == SymExpr(channels) && !nest.hasPartialGroup;
+      axis.dilation == 1 && axis.inputStride == SymExpr(channels) && nest.partialRows == 0;
   TileCall call;
   nest.setRows(call, place, rows);
   call.count = count;

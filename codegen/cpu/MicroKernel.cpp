@@ -310,8 +310,13 @@ private:
                     address.offset(rows[row], lhsType, address.mul(k, types.group())), 1);
       });
     });
-    if (!call.hasPartialGroup)
+    if (call.partialRows == 0)
       return accumulators;
+    if (call.partialRows != kAnyPartialRows)
+      return emitGroup(panelAt(groups), accumulators, [&](int64_t row) {
+        return loadPartialGroup(
+            address.offset(rows[row], lhsType, address.mul(groups, types.group())));
+      });
     Value done = address.mul(groups, types.group());
     Value rest = arith::SubIOp::create(builder, loc, depth, done);
     Value isPartial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest, zero);
@@ -337,6 +342,21 @@ private:
     });
     scf::YieldOp::create(builder, loc, accumulators);
     return Values(branch.getResults().begin(), branch.getResults().end());
+  }
+
+  /// The bytes of a partial group of known size, low ones first.
+  Value loadPartialGroup(Value pointer) {
+    Type i32 = builder.getI32Type();
+    auto loadBytes = [&](int64_t first, int64_t count) -> Value {
+      Value bytes = load(builder.getIntegerType(8 * count),
+                         address.offset(pointer, lhsType, address.constant(first)), 1);
+      return arith::ExtUIOp::create(builder, loc, i32, bytes);
+    };
+    if (call.partialRows < 3)
+      return loadBytes(0, call.partialRows);
+    Value third = arith::ShLIOp::create(builder, loc, loadBytes(2, 1),
+                                        arith::ConstantIntOp::create(builder, loc, i32, 16));
+    return arith::OrIOp::create(builder, loc, loadBytes(0, 2), third);
   }
 
   Values emitGroup(Value at, Values accumulators, llvm::function_ref<Value(int64_t)> elements) {
@@ -469,11 +489,12 @@ private:
 
 /// What tells micro-kernels apart.
 std::string nameOf(const Epilogue *epilogue, const TileCall &call) {
-  std::string name = llvm::formatv(
-      "tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(), call.rows ? "upto" : "",
-      call.tile.rows, call.tile.vectors, call.tile.lanes, call.segments.size(),
-      call.zeros ? "b" : "", call.sums ? "a" : "", call.bRow ? "r" : "",
-      call.hasPartialGroup ? "p" : "", epilogue ? epilogue->key : "raw");
+  std::string name = llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(),
+                                   call.rows ? "upto" : "", call.tile.rows, call.tile.vectors,
+                                   call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
+                                   call.sums ? "a" : "", call.bRow ? "r" : "",
+                                   call.partialRows ? "p" + std::to_string(call.partialRows) : "",
+                                   epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);
   if (call.tail)

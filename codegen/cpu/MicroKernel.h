@@ -79,6 +79,9 @@ struct RowSplit {
   SymExpr blocks, rows, larger;
 };
 
+/// See `TileCall::partialRows`: any number that is less than a group.
+inline constexpr int64_t kAnyPartialRows = -1;
+
 /// One call of a micro-kernel: `count` tiles, one below the other. All values
 /// are i64 or pointers, strides in elements.
 struct TileCall {
@@ -96,8 +99,8 @@ struct TileCall {
   /// last column. Null: a packed panel.
   mlir::Value bRow;
   mlir::Value depth;
-  /// Whether `depth` may end within a group of rows.
-  bool hasPartialGroup = false;
+  /// Rows of the group within which `depth` ends; 0: it ends with one.
+  int64_t partialRows = 0;
   /// Loops around the one over `depth`, outermost first: the taps of a window.
   struct Segment {
     mlir::Value count, a, b; ///< what a step adds to the positions in A and B

@@ -285,7 +285,8 @@ void ProductNest::emitSomeTiles(TileCall call, const Place &place, ArrayRef<Valu
   call.tailLanes = place.tailLanes;
   call.tail = place.tail;
   call.types = types;
-  call.hasPartialGroup = hasPartialGroup;
+  // Of the blocks of a depth only the last may end with it.
+  call.partialRows = partialRows && place.block ? kAnyPartialRows : partialRows;
   call.b = place.b;
   if (place.part != Part::Whole) {
     Value sums =

@@ -75,8 +75,7 @@ public:
   SymExpr columns = 0;        ///< of one group
   SymExpr columnsOfGroup = 0; ///< what a group adds to the result's column
   SymExpr depth = 0;          ///< rows of a panel
-  /// Whether a loop over the depth may end within a group of rows.
-  bool hasPartialGroup = false;
+  int64_t partialRows = 0; ///< of a loop over the depth; see TileCall
   SymExpr lines = 0;          ///< of one group
   SymExpr rows = 0;           ///< that tiles divide evenly
   SymExpr chunks = 1;         ///< lines into which these rows are divided, in whole tiles

@@ -232,9 +232,11 @@ static bool isProductOf(Value scale, Value lhs, Value rhs) {
                                          ConstantData::get(rhs)};
   int64_t size = 1;
   for (const std::optional<ConstantData> &data : known) {
-    if (!data || (data->size() != size && !data->isSplat() && size != 1))
+    if (data && data->isSplat())
+      continue;
+    if (!data || (size != 1 && data->size() != size))
       return false;
-    size = std::max(size, data->size());
+    size = data->size();
   }
   for (int64_t i = 0; i < size; ++i) {
     double product = (*known[1])[i].real * (*known[2])[i].real;
@@ -254,7 +256,10 @@ static FailureOr<Value> finished(Node &node, Value sums, Value lhsScale, Value r
   std::optional<Dequantized> integers;
   if (bias)
     integers = findDequantized(node.emit, bias, 32);
-  if (integers && !integers->how.zero && isProductOf(integers->how.scale, lhsScale, rhsScale)) {
+  // Scales of a bias differ by column, or not at all.
+  bool isByColumn = integers && (scalarParameter(node.emit, integers->how.scale) ||
+                                 integers->how.grain.axis == Emitter::typeOf(bias).getRank() - 1);
+  if (isByColumn && !integers->how.zero && isProductOf(integers->how.scale, lhsScale, rhsScale)) {
     FailureOr<Value> biased = withBias(node, sums, integers->data);
     return failed(biased) ? biased : scaled(node, *biased, *scale);
   }

@@ -176,6 +176,8 @@ static FailureOr<LaunchShape> buildBody(CpuKernel &kernel) {
       return buildContraction(kernel);
     case Family::Convolution:
       return buildConvolution(kernel);
+    case Family::Attention:
+      return buildAttention(kernel);
     default:
       break;
     }

@@ -46,6 +46,7 @@ mlir::Value memrefOfPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::
                             mlir::Type elementType, int64_t elements);
 
 // Of the families that have a builder of this target's own, in the files of their names.
+mlir::FailureOr<LaunchShape> buildAttention(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildContraction(CpuKernel &);
 mlir::FailureOr<LaunchShape> buildConvolution(CpuKernel &);
 

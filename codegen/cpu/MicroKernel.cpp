@@ -131,7 +131,8 @@ public:
         isCorrected(types.isCorrected(kernel.caps)) {
     auto next = block.args_begin();
     auto take = [&](Value present) { return present ? Value(*next++) : Value(); };
-    count = take(call.count), a = take(call.a), aRow = take(call.aRow), b = take(call.b);
+    count = take(call.count), a = take(call.a), aRow = take(call.aRow);
+    aStep = take(call.aStep), b = take(call.b);
     bRow = take(call.bRow), depth = take(call.depth), tail = take(call.tail);
     for (const TileCall::Segment &segment : call.segments)
       segments.push_back({take(segment.count), take(segment.a), take(segment.b)});
@@ -146,7 +147,10 @@ public:
   /// The values of a call, in the order in which the constructor takes them.
   static SmallVector<Value> arguments(const TileCall &call) {
     SmallVector<Value> values;
-    values.append({call.count, call.a, call.aRow, call.b});
+    values.append({call.count, call.a, call.aRow});
+    if (call.aStep)
+      values.push_back(call.aStep);
+    values.push_back(call.b);
     if (call.bRow)
       values.push_back(call.bRow);
     values.push_back(call.depth);
@@ -270,8 +274,9 @@ private:
                                        bRow && j == tile.vectors - 1 ? mask : Value()));
       if (!bRow)
         prefetch(at);
+      Value inRow = aStep ? address.mul(k, aStep) : k;
       for (int64_t i = 0; i < tile.rows; ++i) {
-        Value element = load(type, address.offset(rows[i], type, k));
+        Value element = load(type, address.offset(rows[i], type, inRow));
         Value broadcast = vector::BroadcastOp::create(builder, loc, vectorType, element);
         for (int64_t j = 0; j < tile.vectors; ++j) {
           Value &accumulator = accumulators[i * tile.vectors + j];
@@ -479,7 +484,7 @@ private:
   Address address;
   bool hasQuads, isCorrected; ///< see ProductTypes
   Value zero, one, mask;
-  Value count, a, aRow, b, bRow, depth, tail;
+  Value count, a, aRow, aStep, b, bRow, depth, tail;
   SmallVector<TileCall::Segment> segments;
   Value zeros, position, positionRow, positionStep, positionEnd;
   Value sums;
@@ -489,12 +494,12 @@ private:
 
 /// What tells micro-kernels apart.
 std::string nameOf(const Epilogue *epilogue, const TileCall &call) {
-  std::string name = llvm::formatv("tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}_{10}", call.types.str(),
-                                   call.rows ? "upto" : "", call.tile.rows, call.tile.vectors,
-                                   call.tile.lanes, call.segments.size(), call.zeros ? "b" : "",
-                                   call.sums ? "a" : "", call.bRow ? "r" : "",
-                                   call.partialRows ? "p" + std::to_string(call.partialRows) : "",
-                                   epilogue ? epilogue->key : "raw");
+  std::string name = llvm::formatv(
+      "tile_{0}_{1}{2}x{3}x{4}_{5}{6}{7}{8}{9}{10}_{11}", call.types.str(), call.rows ? "upto" : "",
+      call.tile.rows, call.tile.vectors, call.tile.lanes, call.segments.size(),
+      call.zeros ? "b" : "", call.sums ? "a" : "", call.bRow ? "r" : "",
+      call.partialRows ? "p" + std::to_string(call.partialRows) : "", call.aStep ? "s" : "",
+      epilogue ? epilogue->key : "raw");
   if (call.tailLanes)
     name += "_tail" + std::to_string(call.tailLanes);
   if (call.tail)

@@ -94,6 +94,8 @@ struct TileCall {
   ProductTypes types;
   mlir::Value count;
   mlir::Value a, aRow;
+  /// From element to element of a row of A; null: they lie side by side.
+  mlir::Value aStep;
   mlir::Value b;
   /// From row to row of a B that need not be packed: nothing may be read behind its
   /// last column. Null: a packed panel.

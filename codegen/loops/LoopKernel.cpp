@@ -24,6 +24,8 @@ KernelBuilder loops::builderFor(Operation *root) {
     return buildReduction;
   case Family::Normalization:
     return buildNormalization;
+  case Family::Attention:
+    return buildAttentionRows;
   case Family::Loops:
     return buildLoops;
   default:

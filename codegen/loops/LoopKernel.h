@@ -95,6 +95,7 @@ using KernelBuilder = mlir::FailureOr<LaunchShape> (*)(LoopKernel &);
 KernelBuilder builderFor(mlir::Operation *root);
 
 // One per family, each in the file of its name.
+mlir::FailureOr<LaunchShape> buildAttentionRows(LoopKernel &);
 mlir::FailureOr<LaunchShape> buildWindow(LoopKernel &);
 mlir::FailureOr<LaunchShape> buildReduction(LoopKernel &);
 mlir::FailureOr<LaunchShape> buildNormalization(LoopKernel &);

@@ -115,6 +115,54 @@ void SizesOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRConte
   patterns.add(constantSizes);
 }
 
+/// The dimensions of `dims` of a transpose, where those of its operand lie.
+static SmallVector<int64_t> dimsBefore(TransposeOp transpose, ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims, [&](int64_t dim) { return transpose.getPerm()[dim]; });
+}
+
+/// attention(transpose(x)) -> attention(x): it reads heads where they lie
+static LogicalResult readTransposed(AttentionOp op, PatternRewriter &rewriter) {
+  bool changed = false;
+  auto absorb = [&](OpOperand &operand, ArrayRef<int64_t> dims, auto setDims) {
+    auto transpose = operand.get().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return;
+    changed = true;
+    rewriter.modifyOpInPlace(op, [&] {
+      setDims(dimsBefore(transpose, dims));
+      operand.set(transpose.getOperand());
+    });
+  };
+  absorb(op.getQueryMutable(), op.getQueryDims(), [&](auto dims) { op.setQueryDims(dims); });
+  absorb(op.getKeyMutable(), op.getKeyDims(), [&](auto dims) { op.setKeyDims(dims); });
+  absorb(op.getValueMutable(), op.getValueDims(), [&](auto dims) { op.setValueDims(dims); });
+  return success(changed);
+}
+
+/// transpose(attention(x)) -> attention(x), where nothing else reads that
+static LogicalResult writeTransposed(AttentionOp op, PatternRewriter &rewriter) {
+  if (!op->hasOneUse())
+    return failure();
+  auto transpose = dyn_cast<TransposeOp>(*op->user_begin());
+  if (!transpose)
+    return failure();
+  SmallVector<int64_t> dims = llvm::map_to_vector(op.getResultDims(), [&](int64_t dim) {
+    return static_cast<int64_t>(llvm::find(transpose.getPerm(), dim) -
+                                transpose.getPerm().begin());
+  });
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setResultDims(dims);
+    op.getResult().setType(transpose.getType());
+  });
+  rewriter.replaceOp(transpose, op.getResult());
+  return success();
+}
+
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(readTransposed);
+  patterns.add(writeTransposed);
+}
+
 /// cast(cast(x)) -> cast(x)
 static LogicalResult castOfCast(lumen::CastOp op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().getDefiningOp<lumen::CastOp>();

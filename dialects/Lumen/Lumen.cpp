@@ -165,12 +165,24 @@ const FamilyTraits &lumen::traitsOf(Family family) {
       /*Window*/ {true, OperandReads::Several, true, true},
       /*Reduction*/ {true, OperandReads::Once, true, false},
       /*Normalization*/ {true, OperandReads::Once, true, false},
+      /*Attention*/ {true, OperandReads::Many, false, false},
       /*Movement*/ {false, OperandReads::Once, true, true},
       /*Loops*/ {true, OperandReads::Many, false, false},
       /*Control*/ {false, OperandReads::Many, false, false},
   };
   static_assert(std::size(table) == static_cast<size_t>(Family::Control) + 1);
   return table[static_cast<size_t>(family)];
+}
+
+Sizes AttentionOp::logicalSizes(Value tensor, ArrayRef<int64_t> dims) {
+  Sizes sizes = sizesOf(cast<RankedTensorType>(tensor.getType()));
+  return llvm::map_to_vector<4>(dims, [&](int64_t dim) { return sizes[dim]; });
+}
+
+Sizes AttentionOp::getScoreSizes() {
+  Sizes sizes = logicalSizes(getQuery(), getQueryDims());
+  sizes[3] = logicalSizes(getKey(), getKeyDims())[2];
+  return sizes;
 }
 
 int64_t ConvOp::getChannels() {

@@ -31,6 +31,7 @@ enum class Family {
   Window,
   Reduction,
   Normalization, ///< softmax and norms: a row at a time
+  Attention,     ///< two products and the softmax between them
   Movement,      ///< elements change place only
   Loops,         ///< a kernel of its own with loops of its own: sort, scatter, recurrences
   Control,       ///< what the schedule does itself: branches, loops, symbols, checks

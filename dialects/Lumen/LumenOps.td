@@ -258,6 +258,51 @@ def NormOp : LumenOp<"norm", "Normalization", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
+def AttentionOp : LumenOp<"attention", "Attention", [AttrSizedOperandSegments]> {
+  let summary = "softmax(scale * Q K' + mask) V, by heads";
+  let description = [{
+    Of every batch and head, each row of the query is compared with all keys; the softmax
+    of the scores weighs the values. Nothing of the size rows x keys is in memory.
+
+    `*_dims` say where the logical dimensions (batch, heads, rows, size) lie in a tensor,
+    so that a split into heads needs no copy: `[0, 2, 1, 3]` is batch, rows, heads, size.
+    The rows of key and value are the keys. Each of their heads serves heads / keyHeads
+    heads of the query in a row.
+
+    A score is `scale * q.k`, then bounded by `softcap * tanh(score / softcap)` unless
+    `softcap` is 0. Then the mask is added, whose dimensions are those of the scores
+    (batch, heads, rows, keys) or 1. A key is hidden where its score is minus infinity,
+    and, where `first` is given, if it stands behind its query: row i of the query stands
+    at `first` + i among the keys, of each batch where `first` has one number for each.
+    A query that sees no key gets zeros.
+
+    Example:
+    ```mlir
+    %1 = lumen.attention %q [0, 2, 1, 3], %k [0, 1, 2, 3], %v [0, 1, 2, 3] first(%p : tensor<i32>)
+      to [0, 2, 1, 3] {scale = 0.125 : f64} : tensor<1x7x12x64xf32>, tensor<1x4x9x64xf32>,
+      tensor<1x4x9x64xf32> -> tensor<1x7x12x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+      Optional<AnyRankedTensor>:$mask, Optional<TensorOf<[I32]>>:$first,
+      DenseI64ArrayAttr:$query_dims, DenseI64ArrayAttr:$key_dims, DenseI64ArrayAttr:$value_dims,
+      DenseI64ArrayAttr:$result_dims, F64Attr:$scale, DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $query $query_dims `,` $key $key_dims `,` $value $value_dims
+    (`mask` `(` $mask^ `:` type($mask) `)`)? (`first` `(` $first^ `:` type($first) `)`)?
+    `to` $result_dims attr-dict `:` type($query) `,` type($key) `,` type($value) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extra = [{
+    /// (batch, heads, rows, keys), the logical shape of the scores.
+    ::lumen::Sizes getScoreSizes();
+    /// The logical sizes of a query, key, value or result that lies as `dims` say.
+    static ::lumen::Sizes logicalSizes(::mlir::Value tensor, ::llvm::ArrayRef<int64_t> dims);
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Data movement
 //===----------------------------------------------------------------------===//

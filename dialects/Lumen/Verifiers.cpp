@@ -381,6 +381,71 @@ LogicalResult SoftmaxOp::verify() {
   return expectAxis(*this, getAxis(), typeOf(getOperand()).getRank());
 }
 
+LogicalResult AttentionOp::verify() {
+  if (failed(expectReal(*this)))
+    return failure();
+  struct Part {
+    StringRef name;
+    Value tensor;
+    ArrayRef<int64_t> dims;
+    SmallVector<int64_t> shape; // logical
+  } parts[] = {{"query", getQuery(), getQueryDims(), {}},
+               {"key", getKey(), getKeyDims(), {}},
+               {"value", getValue(), getValueDims(), {}},
+               {"result", getResult(), getResultDims(), {}}};
+  for (Part &part : parts) {
+    if (llvm::SmallVector<int64_t> sorted = llvm::to_vector(part.dims);
+        llvm::sort(sorted), !llvm::equal(sorted, llvm::seq<int64_t>(4)))
+      return emitOpError("has ") << part.name << "_dims that are no permutation of 4 dimensions";
+    if (typeOf(part.tensor).getRank() != 4)
+      return emitOpError("has a ") << part.name << " of shape "
+                                   << shapeText(typeOf(part.tensor).getShape())
+                                   << ", expected 4 dimensions";
+    if (failed(expectSameElements(*this, getQuery(), part.tensor)))
+      return failure();
+    for (int64_t dim : part.dims)
+      part.shape.push_back(typeOf(part.tensor).getDimSize(dim));
+  }
+  auto &[query, key, value, result] = parts;
+  auto expect = [&](const Part &part, ArrayRef<int64_t> expected) -> LogicalResult {
+    for (auto [size, wanted] : llvm::zip_equal(part.shape, expected))
+      if (!agree(size, wanted))
+        return emitOpError("has a ") << part.name << " of the logical shape "
+                                     << shapeText(part.shape) << ", expected "
+                                     << shapeText(expected);
+    return success();
+  };
+  const auto &q = query.shape;
+  if (failed(expect(key, {q[0], key.shape[1], key.shape[2], q[3]})) ||
+      failed(expect(value, {q[0], key.shape[1], key.shape[2], value.shape[3]})) ||
+      failed(expect(result, {q[0], q[1], q[2], value.shape[3]})))
+    return failure();
+  int64_t heads = q[1], keyHeads = key.shape[1];
+  if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) && keyHeads != heads &&
+      (keyHeads == 0 || heads % keyHeads != 0))
+    return emitOpError("has ") << heads << " heads of queries and " << keyHeads
+                               << " of keys, expected a multiple";
+  if (getMask()) {
+    int64_t scores[] = {q[0], heads, q[2], key.shape[2]};
+    ArrayRef<int64_t> shape = typeOf(getMask()).getShape();
+    bool fits = shape.size() == 4;
+    for (size_t i = 0; fits && i < 4; ++i)
+      fits = shape[i] == 1 || agree(shape[i], scores[i]);
+    if (!fits)
+      return emitOpError("has a mask of shape ")
+             << shapeText(shape) << ", expected dimensions of " << shapeText(scores) << " or 1";
+    if (failed(expectSameElements(*this, getQuery(), getMask())))
+      return failure();
+  }
+  if (getFirst()) {
+    RankedTensorType first = typeOf(getFirst());
+    if (first.getRank() > 1 || (first.getRank() == 1 && !agree(first.getDimSize(0), q[0])))
+      return emitOpError("has a first of shape ") << shapeText(first.getShape())
+                                                  << ", expected a scalar or one per batch";
+  }
+  return success();
+}
+
 LogicalResult NormOp::verify() {
   if (failed(expectReal(*this)))
     return failure();

@@ -117,6 +117,7 @@ struct SinkReshape : RewritePattern {
     case Family::Normalization:
       return true;
     case Family::Constant:
+    case Family::Attention:
     case Family::Movement:
     case Family::Loops:
     case Family::Control:

@@ -53,25 +53,35 @@ static Value indexAlong(Emitter &emit, Node::Shape over, int64_t axis) {
   return emit.iota(emit.typed(over, emit.builder.getI32Type()), axis);
 }
 
-void Attention::addBias(Value addend) {
-  addend = emit.broadcastTo(addend, shape);
-  bias = bias ? emit.binary(BK::Add, bias, addend) : addend;
-}
-
-void Attention::hideUnless(Value condition) {
-  // The smallest shape that holds both: most conditions are the same for all heads.
+Sizes Attention::joinShapes(Value a, Value b) const {
   Sizes joined(4, SymExpr(1));
-  for (Value part : {condition, isSeen})
+  for (Value part : {a, b})
     if (part)
       for (auto [i, size] : llvm::enumerate(llvm::reverse(Emitter::shapeOf(part))))
         if (!isOne(size))
           joined[3 - i] = shape[3 - i];
+  return joined;
+}
+
+void Attention::addBias(Value addend) {
+  Sizes joined = joinShapes(addend, bias);
+  addend = emit.broadcastTo(addend, joined);
+  bias = bias ? emit.binary(BK::Add, emit.broadcastTo(bias, joined), addend) : addend;
+}
+
+void Attention::hideUnless(Value condition) {
+  Sizes joined = joinShapes(condition, isSeen);
   condition = emit.broadcastTo(condition, joined);
   isSeen = isSeen ? emit.binary(BK::And, emit.broadcastTo(isSeen, joined), condition) : condition;
 }
 
 void Attention::hideOutside(Value first, std::optional<int64_t> left,
                             std::optional<int64_t> right) {
+  // One kernel finds out by itself, and visits no key behind the last query.
+  if (right == 0 && !causalFirst && isOneKernel()) {
+    causalFirst = first;
+    right.reset();
+  }
   if (!left && !right)
     return;
   Sizes over = sizesOver(first, shape[2]);
@@ -98,13 +108,44 @@ Value Attention::isWithin(Value begin, Value end) {
 }
 
 Value Attention::emitBiased(double hidden) {
-  Value scores = bias ? emit.binary(BK::Add, capped, bias) : capped;
+  Value scores =
+      bias ? emit.binary(BK::Add, capped, emit.broadcastTo(bias, shape)) : capped;
   if (!isSeen)
     return scores;
   return emit.select(emit.broadcastTo(isSeen, shape), scores, emit.splatLike(scores, hidden));
 }
 
+bool Attention::isOneKernel() const {
+  Sizes q = Emitter::shapeOf(query), v = Emitter::shapeOf(value);
+  auto isKnown = [](const SymExpr &size) { return size.asConstant().value_or(0) > 0; };
+  // Narrower floats are rounded between the products, and wider ones have no fast kernel.
+  return Emitter::typeOf(query).getElementType().isF32() && (!softmaxType || softmaxType.isF32()) &&
+         isKnown(q[1]) && isKnown(q[3]) && isKnown(v[1]) && isKnown(v[3]) && !sink &&
+         !keepsScores && !changeScores && !changeProbabilities;
+}
+
+Value Attention::emitOneKernel() {
+  Type element = Emitter::typeOf(query).getElementType();
+  Sizes q = Emitter::shapeOf(query);
+  Value mask = bias;
+  if (isSeen) {
+    RankedTensorType type = emit.typed(joinShapes(bias, isSeen), element);
+    Value seen = bias ? emit.broadcastTo(bias, sizesOf(type)) : emit.splat(type, 0);
+    mask = emit.select(emit.broadcastTo(isSeen, sizesOf(type)), seen,
+                       emit.splat(type, -std::numeric_limits<double>::infinity()));
+  }
+  double factor = scale.value_or(1 / std::sqrt(static_cast<double>(*q[3].asConstant())));
+  auto dims = emit.builder.getDenseI64ArrayAttr({0, 1, 2, 3});
+  RankedTensorType type =
+      emit.typed({q[0], q[1], q[2], Emitter::shapeOf(value)[3]}, element);
+  return emit.create<AttentionOp>(type, query, key, value, mask, causalFirst, dims, dims, dims,
+                                  dims, emit.builder.getF64FloatAttr(factor),
+                                  emit.builder.getF64FloatAttr(softcap));
+}
+
 Value Attention::emitResult() {
+  if (isOneKernel())
+    return emitOneKernel();
   products = multiply(query, key, /*isRhsTransposed=*/true);
   Type element = Emitter::typeOf(products).getElementType();
   if (scale) {
@@ -334,6 +375,7 @@ static LogicalResult attention(Node &node) {
   if (failed(softmaxType))
     return failure();
   attention.softmaxType = *softmaxType;
+  attention.keepsScores = node.hasOutput(3);
   if (node.input(3) && failed(applyMask(node, attention)))
     return failure();
 

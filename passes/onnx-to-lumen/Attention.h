@@ -25,6 +25,9 @@ public:
   /// [heads]: a score in each softmax that belongs to no key; null for none.
   mlir::Value sink;
 
+  /// Whether the scores or the probabilities are asked for, so that they must be in memory.
+  bool keepsScores = false;
+
   /// Change the scores in front of the softmax and the probabilities behind it, both in the
   /// type of the softmax; empty where nothing does. Give null where they cannot.
   std::function<mlir::Value(mlir::Value)> changeScores, changeProbabilities;
@@ -59,12 +62,18 @@ private:
   /// Consecutive heads that share keys are more rows of one product.
   mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, bool isRhsTransposed);
   Sizes sizesOver(mlir::Value batches, const SymExpr &rows) const;
+  /// The smallest shape that holds both: most masks are the same for all heads.
+  Sizes joinShapes(mlir::Value a, mlir::Value b) const;
+  bool isOneKernel() const;
+  mlir::Value emitOneKernel();
 
   Emitter &emit;
   mlir::Value query, key, value;
   Sizes shape;
-  mlir::Value bias;
-  mlir::Value isSeen; ///< four dimensions, which are those of the scores or 1
+  // Four dimensions each, which are those of the scores or 1.
+  mlir::Value bias, isSeen;
+  /// Where the first query stands that sees no key behind its place; see `hideOutside`.
+  mlir::Value causalFirst;
 };
 
 /// Whether each head of keys can serve as many heads of queries.

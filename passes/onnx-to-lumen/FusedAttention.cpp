@@ -289,6 +289,7 @@ static LogicalResult multiHeadAttention(Node &node) {
   if (failed(past))
     return failure();
   Attention attention(emit, (*parts)[0], *key, *value);
+  attention.keepsScores = node.hasOutput(3);
   FailureOr<Value> result = attend(node, attention, 4, "key_padding_mask", *past);
   if (failed(result))
     return failure();
@@ -448,6 +449,17 @@ static LogicalResult groupQueryAttention(Node &node) {
   Attention attention(emit, emit.transpose(parts[0], {0, 2, 1, 3}), caches[0], caches[1]);
   readScale(node, attention);
   attention.softcap = node.real("softcap", 0);
+  if (node.input(11)) {
+    FailureOr<Value> sink = agree(node, node.input(11), SymExpr(*heads), "head_sink");
+    if (failed(sink) || failed(node.expectSameElementType(0, 11)))
+      return failure();
+    attention.sink = *sink;
+  } else if (node.integer("smooth_softmax", 0) == 1) {
+    attention.sink =
+        emit.splat(RankedTensorType::get({*heads}, node.inputType(0).getElementType()), 0);
+  }
+  int64_t shown = node.integer("qk_output", 0);
+  attention.keepsScores = shown != 0;
   if (failed(applyBias(node, 10, attention)))
     return failure();
   int64_t window = node.integer("local_window_size", -1);
@@ -461,18 +473,8 @@ static LogicalResult groupQueryAttention(Node &node) {
                           << ", expected -1 where 'causal' is 0";
     attention.hideUnless(attention.isWithin(Value(), emit.binary(BK::Add, *last, 1.0)));
   }
-  if (node.input(11)) {
-    FailureOr<Value> sink = agree(node, node.input(11), SymExpr(*heads), "head_sink");
-    if (failed(sink) || failed(node.expectSameElementType(0, 11)))
-      return failure();
-    attention.sink = *sink;
-  } else if (node.integer("smooth_softmax", 0) == 1) {
-    attention.sink =
-        emit.splat(RankedTensorType::get({*heads}, node.inputType(0).getElementType()), 0);
-  }
   node.ignore("smooth_softmax");
   Value result = mergeHeads(emit, attention.emitResult());
-  int64_t shown = node.integer("qk_output", 0);
   Value scores = shown == 1   ? attention.emitBiased(0)
                  : shown == 2 ? attention.probabilities
                               : Value();

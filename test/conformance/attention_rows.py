@@ -48,6 +48,19 @@ row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 bool:5x3", 24)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 2x5x3", 24)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 f32:[0.5,nan,0,-1,2]", 23)
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 23, softmax_precision=11)
+# Several blocks of queries and keys, the last of them partial, and sizes off the vectors'.
+for rows, keys in ((130, 200), (70, 97), (64, 96), (1, 300)):
+    qkv = f"2x4x{rows}x20@-2~2 2x2x{keys}x20@-2~2 2x2x{keys}x33"
+    row("Attention", qkv, 23)
+    row("Attention", qkv, 25, left_window_size=30, right_window_size=0)
+    row("Attention", f"{qkv} 1x4x{rows}x{keys}@-3~3", 23, softcap=2.5)
+    row("Attention", f"{qkv} bool:2x1x{rows}x{keys}", 23)
+    if rows > 1:
+        row("Attention", qkv, 23, is_causal=1)
+        row("Attention", f"{qkv} - 2x2x90x20@-2~2 2x2x90x33", 23, 3, is_causal=1)
+# Hidden keys, and queries that see none.
+row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 f32:[0.5,-inf,0,-inf,2]", 23)
+row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8 bool:[0,0,0,0,0]", 23)
 # Windows that are wider than anything.
 row("Attention", "1x2x5x8 1x2x5x8 1x2x5x8", 25, left_window_size=2**31 - 1,
     right_window_size=2**31 - 1)

@@ -38,3 +38,16 @@ func.func @concats(%a: tensor<2xf32>, %b: tensor<3xf32>) -> (tensor<7xf32>, tens
   %3 = lumen.concat %2, %b {axis = 0 : i64} : tensor<4xf32>, tensor<3xf32> -> tensor<7xf32>
   return %1, %2, %3 : tensor<7xf32>, tensor<4xf32>, tensor<7xf32>
 }
+
+// Attention reads heads where they lie, also transposed keys, and writes them where they go.
+// CHECK-LABEL: @attention
+// CHECK-NEXT: %[[Y:.*]] = lumen.attention %arg0 [0, 2, 1, 3], %arg1 [0, 1, 3, 2], %arg2 [0, 2, 1, 3] to [0, 2, 1, 3]
+// CHECK-NEXT: return %[[Y]]
+func.func @attention(%q: tensor<1x7x2x8xf32>, %k: tensor<1x2x8x9xf32>, %v: tensor<1x9x2x4xf32>) -> tensor<1x7x2x4xf32> {
+  %0 = lumen.transpose %q [0, 2, 1, 3] : tensor<1x7x2x8xf32> -> tensor<1x2x7x8xf32>
+  %1 = lumen.transpose %k [0, 1, 3, 2] : tensor<1x2x8x9xf32> -> tensor<1x2x9x8xf32>
+  %2 = lumen.transpose %v [0, 2, 1, 3] : tensor<1x9x2x4xf32> -> tensor<1x2x9x4xf32>
+  %3 = lumen.attention %0 [0, 1, 2, 3], %1 [0, 1, 2, 3], %2 [0, 1, 2, 3] to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x4xf32> -> tensor<1x2x7x4xf32>
+  %4 = lumen.transpose %3 [0, 2, 1, 3] : tensor<1x2x7x4xf32> -> tensor<1x7x2x4xf32>
+  return %4 : tensor<1x7x2x4xf32>
+}

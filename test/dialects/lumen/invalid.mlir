@@ -174,3 +174,43 @@ func.func @call_symbols(%s: !lumen.seq<tensor<?xf32>>, %i: tensor<i64>) {
   %0, %1 = lumen.call "sequence_at"(%s, %i) symbols ["m", "n"] : (!lumen.seq<tensor<?xf32>>, tensor<i64>) -> (tensor<?xf32, #lumen.dims<["m"]>>, tensor<1xi64>)
   return
 }
+
+// -----
+
+func.func @attention_dims(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>) {
+  // expected-error @+1 {{has query_dims that are no permutation of 4 dimensions}}
+  %0 = lumen.attention %q [0, 1, 1, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_heads(%q: tensor<1x4x3x8xf32>, %k: tensor<1x3x5x8xf32>) {
+  // expected-error @+1 {{has 4 heads of queries and 3 of keys, expected a multiple}}
+  %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x4x3x8xf32>, tensor<1x3x5x8xf32>, tensor<1x3x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_size(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>) {
+  // expected-error @+1 {{has a key of the logical shape 1x2x8x5, expected 1x2x8x8}}
+  %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 3, 2], %k [0, 1, 2, 3] to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tensor<1x1x2x5xf32>) {
+  // expected-error @+1 {{has a mask of shape 1x1x2x5, expected dimensions of 1x4x3x5 or 1}}
+  %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] mask(%m : tensor<1x1x2x5xf32>) to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_first(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>, %p: tensor<2xi32>) {
+  // expected-error @+1 {{has a first of shape 2, expected a scalar or one per batch}}
+  %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] first(%p : tensor<2xi32>) to [0, 1, 2, 3] {scale = 1.0 : f64} : tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x4x3x8xf32>
+  return
+}

@@ -74,3 +74,11 @@ func.func @calls(%s: !lumen.seq<tensor<?x4xf32>>, %i: tensor<i64>, %o: !lumen.op
   %2 = lumen.call "regex_full_match"(%t) ["a.*"] : (tensor<?x!lumen.string, #lumen.dims<["n"]>>) -> tensor<?xi1, #lumen.dims<["n"]>>
   return
 }
+
+// Heads lie behind the rows of the query and the result, before those of the keys.
+// CHECK-LABEL: @attention
+func.func @attention(%q: tensor<1x7x12x64xf32>, %k: tensor<1x4x9x64xf32>, %v: tensor<1x4x9x32xf32>, %m: tensor<1x1x7x9xf32>, %p: tensor<1xi32>) -> tensor<1x7x12x32xf32> {
+  // CHECK: lumen.attention %arg0 [0, 2, 1, 3], %arg1 [0, 1, 2, 3], %arg2 [0, 1, 2, 3] mask(%arg3 : tensor<1x1x7x9xf32>) first(%arg4 : tensor<1xi32>) to [0, 2, 1, 3] {scale = 1.250000e-01 : f64, softcap = 2.000000e+00 : f64}
+  %0 = lumen.attention %q [0, 2, 1, 3], %k [0, 1, 2, 3], %v [0, 1, 2, 3] mask(%m : tensor<1x1x7x9xf32>) first(%p : tensor<1xi32>) to [0, 2, 1, 3] {scale = 0.125 : f64, softcap = 2.0 : f64} : tensor<1x7x12x64xf32>, tensor<1x4x9x64xf32>, tensor<1x4x9x32xf32> -> tensor<1x7x12x32xf32>
+  return %0 : tensor<1x7x12x32xf32>
+}

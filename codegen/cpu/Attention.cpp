@@ -167,9 +167,9 @@ private:
     forSquares(shape.keySize, [&](Value element, int64_t elements, Value v) {
       SmallVector<Value> square;
       for (int64_t lane = 0; lane < tile.lanes; ++lane)
-        square.push_back(kernel.expression.load(
-            kernel.builder, kernel.loc, query,
-            placeOfColumn(v, lane, element, op.getQueryDims(), elements)));
+        square.push_back(
+            kernel.expression.load(kernel.builder, kernel.loc, query,
+                                   placeOfColumn(v, lane, element, op.getQueryDims(), elements)));
       transposeTile(kernel.builder, kernel.loc, square);
       for (int64_t i = 0; i < elements; ++i)
         store(make<arith::MulFOp>(square[i], scale), queries,
@@ -203,9 +203,9 @@ private:
     Position place;
     if (access.type.getRank() == 1)
       place.indices.push_back(batch);
-    first = make<arith::IndexCastOp>(
-        kernel.builder.getIndexType(),
-        kernel.expression.load(kernel.builder, kernel.loc, access, place));
+    first =
+        make<arith::IndexCastOp>(kernel.builder.getIndexType(),
+                                 kernel.expression.load(kernel.builder, kernel.loc, access, place));
     Value last = subIndex(kernel, addIndex(kernel, firstColumn, left), kernel.index(1));
     Value end = addIndex(kernel, first, divIndex(kernel, last, shape.group));
     end = make<arith::MaxSIOp>(addIndex(kernel, end, kernel.index(1)), kernel.index(0));
@@ -270,7 +270,8 @@ private:
     RowSplit split(shape.valueSize, tile.rows);
     int64_t blocks = *split.blocks.asConstant(), larger = *split.larger.asConstant(),
             rows = *split.rows.asConstant();
-    for (auto [number, tileRows] : {std::pair(larger, rows + 1), std::pair(blocks - larger, rows)}) {
+    for (auto [number, tileRows] :
+         {std::pair(larger, rows + 1), std::pair(blocks - larger, rows)}) {
       if (number == 0)
         continue;
       call.tile.rows = tileRows;
@@ -282,8 +283,8 @@ private:
 
   /// Of the queries in one vector, what a key's score becomes in front of the softmax.
   struct Rules {
-    Value softcap, reciprocal;  ///< null: unbounded
-    Value end;                  ///< vector of i32: the first key that is not seen; null: all are
+    Value softcap, reciprocal; ///< null: unbounded
+    Value end;                 ///< vector of i32: the first key that is not seen; null: all are
     const Access *mask = nullptr;
     LanePlace place; ///< in the mask, of key 0
   };
@@ -301,8 +302,7 @@ private:
       Value rows = lanes.bend(row, tile.lanes);
       Value behind = make<arith::IndexCastOp>(kernel.builder.getI32Type(),
                                               addIndex(kernel, first, kernel.index(1)));
-      rules.end =
-          make<arith::AddIOp>(rows, make<vector::BroadcastOp>(rows.getType(), behind));
+      rules.end = make<arith::AddIOp>(rows, make<vector::BroadcastOp>(rows.getType(), behind));
     }
     if (op.getMask()) {
       rules.mask = &memoryOf(kernel, op.getMask());
@@ -340,8 +340,7 @@ private:
       Value index = make<arith::IndexCastOp>(kernel.builder.getI32Type(), key);
       index = make<vector::BroadcastOp>(rules.end.getType(), index);
       Value isSeen = make<arith::CmpIOp>(arith::CmpIPredicate::slt, index, rules.end);
-      score = make<arith::SelectOp>(isSeen, score,
-                                    splat(-std::numeric_limits<double>::infinity()));
+      score = make<arith::SelectOp>(isSeen, score, splat(-std::numeric_limits<double>::infinity()));
     }
     return score;
   }
@@ -418,8 +417,13 @@ FailureOr<LaunchShape> cpu::buildAttention(CpuKernel &kernel) {
   if (failed(expectAlone(kernel)))
     return failure();
 
-  Shape shape{query[0], key[1], query[2], key[2], *query[1].asConstant() / *key[1].asConstant(),
-              *query[3].asConstant(), *value[3].asConstant()};
+  Shape shape{query[0],
+              key[1],
+              query[2],
+              key[2],
+              *query[1].asConstant() / *key[1].asConstant(),
+              *query[3].asConstant(),
+              *value[3].asConstant()};
   ProductTypes types;
   types.lhs = types.rhs = types.sum = kernel.builder.getF32Type();
   int64_t lanes = kernel.caps.lanes(types.sum);
@@ -444,8 +448,7 @@ FailureOr<LaunchShape> cpu::buildAttention(CpuKernel &kernel) {
     kernel.builder.setInsertionPointToStart(choice.elseBlock());
     emit(wide);
   }
-  SymExpr units =
-      shape.batch * shape.keyHeads * ceilQuotient(shape.columns(), wide.columns());
+  SymExpr units = shape.batch * shape.keyHeads * ceilQuotient(shape.columns(), wide.columns());
   double perColumn = 2.0 * (shape.keySize + shape.valueSize);
   double keys = typicalValue(shape.keys);
   double micros = estimateMicros(perColumn * keys * wide.columns(), 2 * perColumn * keys);

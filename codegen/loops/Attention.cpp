@@ -56,16 +56,15 @@ public:
     Value total = emit.loop(zero, end, none, [&](LoopEmitter &e, Value j, ValueRange carried) {
       Value weight = e.make<math::ExpOp>(e.make<arith::SubFOp>(scoreOf(e, j), top));
       forElements(e, [&](LoopEmitter &inner, ArrayRef<Value> at) {
-        Values from = physical({place[0], keyHead, j, at[op.getResultDims()[3]]},
-                               op.getValueDims());
+        Values from =
+            physical({place[0], keyHead, j, at[op.getResultDims()[3]]}, op.getValueDims());
         Value part = inner.make<arith::MulFOp>(weight, inner.load(value, from));
         inner.store(inner.make<arith::AddFOp>(inner.load(result, at), part), result, at);
       });
       return Values{e.make<arith::AddFOp>(carried[0], weight)};
     })[0];
     Value isHidden = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, none);
-    Value factor = emit.select(isHidden, none,
-                               emit.make<arith::DivFOp>(number(emit, 1), total));
+    Value factor = emit.select(isHidden, none, emit.make<arith::DivFOp>(number(emit, 1), total));
     forElements(emit, [&](LoopEmitter &e, ArrayRef<Value> at) {
       e.store(e.make<arith::MulFOp>(e.load(result, at), factor), result, at);
     });
@@ -73,7 +72,8 @@ public:
 
 private:
   Value number(LoopEmitter &emit, double value) {
-    return arith::ConstantOp::create(emit.builder, emit.loc, emit.builder.getFloatAttr(type, value));
+    return arith::ConstantOp::create(emit.builder, emit.loc,
+                                     emit.builder.getFloatAttr(type, value));
   }
   static Value isMore(LoopEmitter &emit, Value a, Value b) {
     return emit.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
@@ -97,8 +97,7 @@ private:
     Value score = emit.loop(
         emit.constant(0), emit.size(size), number(emit, 0),
         [&](LoopEmitter &e, Value i, ValueRange carried) {
-          Value lhs =
-              e.load(query, physical({place[0], place[1], place[2], i}, op.getQueryDims()));
+          Value lhs = e.load(query, physical({place[0], place[1], place[2], i}, op.getQueryDims()));
           Value rhs = e.load(key, physical({place[0], keyHead, j, i}, op.getKeyDims()));
           return Values{e.make<arith::AddFOp>(carried[0], e.make<arith::MulFOp>(lhs, rhs))};
         })[0];

@@ -95,6 +95,15 @@ def FuseLookups : Pass<"fuse-lookups", "::mlir::ModuleOp"> {
   }];
 }
 
+def FuseAttention : Pass<"fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "fuse two products and the softmax between them into attention";
+  let description = [{
+    `softmax(scale * Q K' + mask) V`, as exporters write it, with a mask that is added or hides
+    scores behind a very low number, and perhaps with zeros for rows of NaN. Sizes of heads must
+    be known. A query of which every key is hidden by minus infinity gets zeros, not NaN.
+  }];
+}
+
 def FuseRotations : Pass<"fuse-rotations", "::mlir::ModuleOp"> {
   let summary = "turn pairs of elements by rotary positions half by half";
   let description = [{

@@ -14,6 +14,8 @@ void lumen::buildGraphPipeline(OpPassManager &pm) {
   // Patterns are spelled in the model's own layout, without transposes inside.
   pm.addPass(createFuseLookups());
   pm.addPass(createFuseNormalization());
+  // Behind the softmax that may be spelled out itself.
+  pm.addPass(createFuseAttention());
   pm.addPass(createFuseRotations());
   pm.addPass(createPropagateTransposes());
   pm.addPass(createCanonicalizerPass());

@@ -2,7 +2,7 @@
 answer, and Lumen's answer at every CPU level and thread count.
 
 A model is compiled once, at lumenc's default levels, and run once for each
-level that this CPU has and each thread count. A level that it lacks is
+level that this machine has and each thread count. A level that it lacks is
 reported by name, never passed over.
 """
 
@@ -21,7 +21,8 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "models"))
 
-from compare import LEVEL_FLAGS, LEVELS, cpu_flags, output_file  # noqa: E402
+from compare import (DEVICES, LEVEL_FLAGS, LEVELS, environment, machine_flags,  # noqa: E402
+                     output_file, targets)
 
 onnxruntime.set_default_logger_severity(4)
 
@@ -129,12 +130,12 @@ def mismatch(actual, expected, rtol=RTOL, atol=ATOL, within=0):
 
 
 class Configurations:
-    """Levels and thread counts to run at, and the levels that this CPU lacks."""
+    """Levels and thread counts to run at, and the levels that this machine lacks."""
 
     def __init__(self, levels, threads):
-        have = cpu_flags()
+        have = machine_flags()
         names = [LEVELS.get(level, level) for level in levels.split(",")]
-        self.skipped = [f"{level}: this CPU has no {sorted(LEVEL_FLAGS[level] - have)[0]}"
+        self.skipped = [f"{level}: this machine has no {sorted(LEVEL_FLAGS[level] - have)[0]}"
                         for level in names if LEVEL_FLAGS[level] - have]
         self.runs = [(level, count) for level in names if not LEVEL_FLAGS[level] - have
                      for count in threads.split(",")]
@@ -143,7 +144,7 @@ class Configurations:
         for line in self.skipped:
             print(f"skipped {line}")
         if not self.runs:
-            sys.exit("this CPU has none of the levels")
+            sys.exit("this machine has none of the levels")
 
 
 def call(command, **options):
@@ -167,7 +168,9 @@ def differences(model, inputs, expected, folder, runs, within=None):
     folder.mkdir(parents=True, exist_ok=True)
     path, artifact = folder / "model.onnx", folder / "model.so"
     onnx.save(model, path)
-    call(["lumenc", path, "-o", artifact, "-j1"])
+    # The default levels, whichever of them are run.
+    devices = [level for level, _ in runs if level in DEVICES]
+    call(["lumenc", path, "-o", artifact, "-j1", f"--target={targets(devices)}"])
     arguments = []
     for index, (name, array) in enumerate(inputs.items()):
         np.save(folder / f"input{index}.npy", stored(array))
@@ -176,7 +179,7 @@ def differences(model, inputs, expected, folder, runs, within=None):
     for level, threads in runs:
         outputs = folder / f"{level}-{threads}"
         call(["lumen-run", artifact, *arguments, "--threads", threads, "--save-outputs", outputs],
-             env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+             env=environment(level))
         for name, array in expected.items():
             words = mismatch(np.load(output_file(outputs, name)), stored(array),
                              within=(within or {}).get(name, 0))
@@ -195,12 +198,13 @@ def run_model(model, inputs, outputs, folder, run):
     shutil.rmtree(values, ignore_errors=True)
     values.mkdir(parents=True)
     onnx.save(model, path)
-    call(["lumenc", path, "-o", artifact, "-j1"])
+    level, threads = run
+    call(["lumenc", path, "-o", artifact, "-j1",
+          f"--target={targets([level] if level in DEVICES else [])}"])
     for name, array in inputs.items():
         (values / f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
-    level, threads = run
     call(["lumen-run", artifact, *(["--inputs", values] if inputs else []), "--threads", threads,
-          "--save-outputs", results], env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+          "--save-outputs", results], env=environment(level))
     return {name: np.load(output_file(results, name)) for name in outputs}
 
 

@@ -11,6 +11,7 @@ lumenc and lumen-run are those in PATH, else those of build/bin.
 """
 
 import argparse
+import ctypes.util
 import json
 import os
 import subprocess
@@ -25,11 +26,13 @@ from models import MODELS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4",
-          "vnni": "x86-64-v4+vnni"}
+          "vnni": "x86-64-v4+vnni", "vulkan": "vulkan1.1"}
 LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
                "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
                "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
 LEVEL_FLAGS["x86-64-v4+vnni"] = LEVEL_FLAGS["x86-64-v4"] | {"avx512_vnni"}
+LEVEL_FLAGS["vulkan1.1"] = {"vulkan"}
+DEVICES = {"vulkan1.1": ("spirv", "vulkan")}  # level to target and kind of device
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
           "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int16)": np.int16,
           "tensor(int8)": np.int8, "tensor(uint64)": np.uint64, "tensor(uint32)": np.uint32,
@@ -37,9 +40,30 @@ DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(flo
           "tensor(string)": object}
 
 
-def cpu_flags():
+def machine_flags():
+    """What this machine can run: flags of its CPU, and kinds of its devices."""
     with open("/proc/cpuinfo") as cpuinfo:
-        return set(next((line for line in cpuinfo if line.startswith("flags")), "").split())
+        flags = set(next((line for line in cpuinfo if line.startswith("flags")), "").split())
+    # The loader, and the manifest of a driver.
+    if ctypes.util.find_library("vulkan") and any(
+            any(Path(folder).glob("vulkan/icd.d/*.json"))
+            for folder in ("/usr/share", "/usr/local/share", "/etc")):
+        flags.add("vulkan")
+    return flags
+
+
+def targets(levels):
+    """What --target has to say for code at all these levels; default levels: for none."""
+    on_cpu = [level for level in levels if level not in DEVICES]
+    others = sorted({DEVICES[level][0] for level in levels if level in DEVICES})
+    return ",".join(["cpu" + (":" + "+".join(on_cpu) if on_cpu else ""), *others])
+
+
+def environment(level):
+    """In which lumen-run takes the code of a level."""
+    if level in DEVICES:
+        return dict(os.environ, LUMEN_DEVICE=DEVICES[level][1])
+    return dict(os.environ, LUMEN_DEVICE="cpu", LUMEN_CPU_LEVEL=level)
 
 
 def run(command, **options):
@@ -142,7 +166,7 @@ def compare(name, model, args, folder):
         path = Path(name)  # external data is found beside it
     levels = [LEVELS.get(level, level) for level in args.levels.split(",")]
     artifact = folder / "model.so"
-    run(["lumenc", path, "-o", artifact, f"--target=cpu:{'+'.join(levels)}",
+    run(["lumenc", path, "-o", artifact, f"--target={targets(levels)}",
          *model.bindings, *args.flags])
 
     model = model._replace(shapes=input_shapes(artifact))
@@ -155,19 +179,19 @@ def compare(name, model, args, folder):
         inputs += ["--input", f"{input_name}=@{folder}/input{index}.npy"]
 
     rows = []
-    have = cpu_flags()
+    have = machine_flags()
     for level in levels:
         for threads in args.threads.split(","):
             row = {"model": name, "level": level, "threads": int(threads)}
             rows.append(row)
             missing = sorted(LEVEL_FLAGS[level] - have)
             if missing:
-                row.update(result="skipped", reason=f"this CPU has no {missing[0]}")
+                row.update(result="skipped", reason=f"this machine has no {missing[0]}")
                 continue
             outputs = folder / f"{level}-{threads}"
             outputs.mkdir()
             run(["lumen-run", artifact, *inputs, "--threads", threads, "--save-outputs", outputs],
-                env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+                env=environment(level))
             worst = [errors(np.load(output_file(outputs, output)), value, args.rtol, args.atol)
                      for output, value in expected.items()]
             row.update(max_abs=max(w[0] for w in worst), max_rel=max(w[1] for w in worst),

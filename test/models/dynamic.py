@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from compare import (DTYPES, LEVELS, LEVEL_FLAGS, ROOT, cpu_flags, errors, load_value, parse, run,
-                     save_value)
+from compare import (DTYPES, LEVELS, LEVEL_FLAGS, ROOT, environment, errors, load_value,
+                     machine_flags, parse, run, save_value, targets)
 from models import MODELS
 
 SMALL_ARENA = 16 * 1024  # bytes
@@ -110,7 +110,7 @@ def compile_model(path, artifact, model, args, feed=None):
     shapes = [word for name, value in (feed or {}).items() if value.ndim
               for word in ("--shape", f"{name}={'x'.join(map(str, value.shape))}")]
     sanitize = [] if args.asan is None else ["--sanitize=address"]
-    run(["lumenc", path, "-o", artifact, f"--target=cpu:{args.level}", *model.bindings, *shapes,
+    run(["lumenc", path, "-o", artifact, f"--target={targets([args.level])}", *model.bindings, *shapes,
          *sanitize, *args.flags])
 
 
@@ -125,7 +125,7 @@ def run_steps(artifact, feeds, carried, args, folder):
         for name, value in feed.items():
             save_value(folder / f"in{index}", name, value)
         command += ["--inputs", folder / f"in{index}"]
-    env = dict(os.environ, LUMEN_CPU_LEVEL=args.level)
+    env = environment(args.level)
     if args.asan is not None:
         env["LD_PRELOAD"] = args.asan
     report = json.loads(run(command, env=env))
@@ -194,9 +194,9 @@ def arguments(parser):
     parser.add_argument("--asan", metavar="RUNTIME")
     args = parse(parser)
     args.level = LEVELS.get(args.level, args.level)
-    missing = sorted(LEVEL_FLAGS[args.level] - cpu_flags())
+    missing = sorted(LEVEL_FLAGS[args.level] - machine_flags())
     if missing:
-        sys.exit(f"this CPU has no {missing[0]}, which {args.level} needs")
+        sys.exit(f"this machine has no {missing[0]}, which {args.level} needs")
     os.environ["PATH"] += f"{os.pathsep}{ROOT / 'build/bin'}"
     return args
 

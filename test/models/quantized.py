@@ -19,7 +19,7 @@ from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantT
                                       quantize_dynamic, quantize_static)
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from compare import LEVEL_FLAGS, LEVELS, ROOT, cpu_flags, output_file, run
+from compare import LEVEL_FLAGS, LEVELS, ROOT, environment, machine_flags, output_file, run
 from exporter import FLOAT, Exporter, value
 
 
@@ -144,15 +144,15 @@ def distances(path, x, args, folder):
     expected = answers(path, x)
     np.save(folder / "x.npy", x)
     run(["lumenc", path, "-o", folder / "model.so"])
-    have, found = cpu_flags(), {}
+    have, found = machine_flags(), {}
     for level in (LEVELS.get(level, level) for level in args.levels.split(",")):
         if LEVEL_FLAGS[level] - have:
-            print(f"skipped {level}: this CPU has no {sorted(LEVEL_FLAGS[level] - have)[0]}")
+            print(f"skipped {level}: this machine has no {sorted(LEVEL_FLAGS[level] - have)[0]}")
             continue
         for threads in args.threads.split(","):
             outputs = folder / f"{level}-{threads}"
             run(["lumen-run", folder / "model.so", "--input", f"x=@{folder}/x.npy", "--threads",
-                 threads, "--save-outputs", outputs], env=dict(os.environ, LUMEN_CPU_LEVEL=level))
+                 threads, "--save-outputs", outputs], env=environment(level))
             actual = np.load(output_file(outputs, "y"))
             found[level, threads] = min(float(np.max(np.abs(actual - answer)) / np.ptp(answer))
                                         for answer in expected)

@@ -16,12 +16,36 @@ using namespace lumen::gpucode;
 
 namespace {
 
+/// Sizes are compared as what they are, not widened: numbers of 64 bits are slow on devices,
+/// and some drivers compare widened differences wrongly.
+struct NarrowCompare : OpRewritePattern<arith::CmpIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter &rewriter) const override {
+    auto left = op.getLhs().getDefiningOp<arith::IndexCastOp>();
+    if (!left || !left.getIn().getType().isIndex() || !op.getLhs().getType().isInteger(64) ||
+        static_cast<int>(op.getPredicate()) > static_cast<int>(arith::CmpIPredicate::sge))
+      return failure(); // unsigned ones mean other numbers
+    Value right;
+    APInt constant;
+    if (matchPattern(op.getRhs(), m_ConstantInt(&constant)) && constant.isSignedIntN(32))
+      right = arith::ConstantIndexOp::create(rewriter, op.getLoc(), constant.getSExtValue());
+    else if (auto cast = op.getRhs().getDefiningOp<arith::IndexCastOp>();
+             cast && cast.getIn().getType().isIndex())
+      right = cast.getIn();
+    if (!right)
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, op.getPredicate(), left.getIn(), right);
+    return success();
+  }
+};
+
 /// The approximations of the CPU, so that devices agree to the last bits.
-struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
-  StringRef getArgument() const override { return "lumen-gpu-expand-math"; }
+struct Expand : PassWrapper<Expand, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
+  StringRef getArgument() const override { return "lumen-gpu-expand"; }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    patterns.add<NarrowCompare>(&getContext());
     populateMathApproximations(patterns);
     // Of which devices promise no more than a few digits.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
@@ -74,7 +98,7 @@ struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
 void gpucode::buildSimplification(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  manager.addPass(std::make_unique<ExpandMath>());
+  manager.addPass(std::make_unique<Expand>());
   manager.addPass(createCSEPass());
 }
 

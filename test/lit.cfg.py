@@ -1,5 +1,7 @@
 """How lit runs the tests below this folder; CMake writes lit.site.cfg.py."""
 
+import ctypes.util
+import glob
 import os
 import shutil
 import subprocess
@@ -27,12 +29,20 @@ if {"avx2", "fma", "f16c", "bmi2"} <= set(flags):
 if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= set(flags):
     config.available_features.add("avx512")
 
+# The loader, and the manifest of a driver.
+if ctypes.util.find_library("vulkan") and any(
+        glob.glob(f"{folder}/vulkan/icd.d/*.json")
+        for folder in ("/usr/share", "/usr/local/share", "/etc")):
+    config.available_features.add("vulkan")
+
 bin_dir = os.path.join(config.lumen_binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [bin_dir, os.path.join(config.llvm_prefix, "bin"), os.environ.get("PATH", "")])
 for name in ["LUMEN_RESULTS", "LUMEN_FUZZ_RUNS", "LUMEN_TEST_TIER", "HOME"]:
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# Tests leave nothing behind.
+config.environment["LUMEN_CACHE"] = ""
 # Tests choose the level and the number of threads themselves.
 config.environment["LUMEN_SOURCE_DIR"] = config.lumen_source_dir
 config.environment["LUMEN_BINARY_DIR"] = config.lumen_binary_dir

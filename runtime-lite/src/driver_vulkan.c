@@ -39,6 +39,7 @@ typedef struct vk_context {
   uint32_t num_recorded; /* launches in the batch */
   uint32_t *recorded;    /* which */
   bool is_recording;
+  lumen_status failure; /* of the last batch: nothing can be read of it */
   /* Of the batch that can be submitted again. */
   uint64_t replay_plan, replay_generation;
   uint32_t replay_launches;
@@ -234,13 +235,16 @@ static int submit_batch(context *context, lumen_status *status) {
 static int flush(context *context, lumen_status *status) {
   vk_context *state = context->device_state;
   if (!state->is_recording)
-    return LUMEN_OK;
+    return state->failure.code
+               ? lumen_fail(status, state->failure.code, "%s", state->failure.message)
+               : LUMEN_OK;
   state->is_recording = false;
   record_barrier(state);
   VkResult result = state->device->vk->EndCommandBuffer(state->commands);
-  if (result != VK_SUCCESS)
-    return vk_fail(state->device, result, "a run cannot be recorded", status);
-  return submit_batch(context, status);
+  int code = result == VK_SUCCESS
+                 ? submit_batch(context, &state->failure)
+                 : vk_fail(state->device, result, "a run cannot be recorded", &state->failure);
+  return code ? lumen_fail(status, code, "%s", state->failure.message) : LUMEN_OK;
 }
 
 /* Copies between a block and its reservation, or nothing where that is its memory. Done
@@ -458,11 +462,17 @@ static int vulkan_launch(context *context, uint32_t index, lumen_status *status)
   return code || !context->profile ? code : flush(context, status);
 }
 
+static bool vulkan_is_busy(const context *context) {
+  const vk_context *state = context->device_state;
+  return state->is_recording;
+}
+
 static const lumen_schedule_ops ops = {.launch = vulkan_launch,
                                        .fetch = vulkan_fetch,
                                        .store = vulkan_store,
                                        .copy = vulkan_copy,
                                        .wait = flush,
+                                       .is_busy = vulkan_is_busy,
                                        .allocate = vulkan_allocate,
                                        .release = vulkan_release};
 
@@ -691,6 +701,7 @@ static int run_schedule(context *context, lumen_status *status) {
 
 static int vulkan_run(context *context, lumen_status *status) {
   vk_context *state = context->device_state;
+  state->failure.code = LUMEN_OK;
   int code = bring_inputs(context, status);
   if (!code)
     code = bring_outputs(context, status);

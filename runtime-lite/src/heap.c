@@ -102,13 +102,23 @@ static lumen_heap_chunk *add_chunk(lumen_heap *heap, uint64_t size) {
   return *end = chunk;
 }
 
+static block *find_in_all(const lumen_heap *heap, uint64_t size) {
+  block *found = NULL;
+  for (lumen_heap_chunk *chunk = heap->chunks; chunk && !found; chunk = chunk->next)
+    found = find(chunk, size);
+  return found;
+}
+
 void *lumen_heap_alloc(lumen_heap *heap, uint64_t size) {
   if (size > SIZE_MAX / 4)
     return NULL;
   size = size ? (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1) : LUMEN_ALIGNMENT;
-  block *found = NULL;
-  for (lumen_heap_chunk *chunk = heap->chunks; chunk && !found; chunk = chunk->next)
-    found = find(chunk, size);
+  block *found = find_in_all(heap, size);
+  if (!found && heap->num_late) {
+    heap->source->wait(heap->source->self);
+    lumen_heap_settle(heap);
+    found = find_in_all(heap, size);
+  }
   if (!found) {
     lumen_heap_chunk *chunk = add_chunk(heap, size);
     if (!chunk)
@@ -140,9 +150,7 @@ static void join(block *low, const block *high) {
     next->below = low;
 }
 
-void lumen_heap_release(lumen_heap *heap, void *memory) {
-  if (!memory)
-    return;
+static void release_now(lumen_heap *heap, void *memory) {
   block *at = (block *)memory - 1, *next = above(at);
   heap->used -= at->size;
   if (next && next->is_free) {
@@ -156,6 +164,36 @@ void lumen_heap_release(lumen_heap *heap, void *memory) {
     at = low;
   }
   insert(at);
+}
+
+/* Keeps a block for later; false: no memory for that. */
+static bool defer(lumen_heap *heap, void *memory) {
+  if (heap->num_late == heap->late_capacity) {
+    uint32_t capacity = heap->late_capacity ? 2 * heap->late_capacity : 64;
+    void **more = realloc(heap->late, capacity * sizeof(*more));
+    if (!more)
+      return false;
+    heap->late = more;
+    heap->late_capacity = capacity;
+  }
+  heap->late[heap->num_late++] = memory;
+  return true;
+}
+
+void lumen_heap_settle(lumen_heap *heap) {
+  while (heap->num_late)
+    release_now(heap, heap->late[--heap->num_late]);
+}
+
+void lumen_heap_release(lumen_heap *heap, void *memory) {
+  if (!memory)
+    return;
+  if (heap->source && heap->source->is_busy(heap->source->self)) {
+    if (defer(heap, memory))
+      return;
+    heap->source->wait(heap->source->self);
+  }
+  release_now(heap, memory);
 }
 
 uint64_t lumen_heap_size(const void *memory) { return ((const block *)memory - 1)->size; }
@@ -178,6 +216,7 @@ void lumen_heap_reset(lumen_heap *heap) {
   for (lumen_heap_chunk *chunk = heap->chunks; chunk; chunk = chunk->next)
     make_one_block(chunk);
   heap->used = 0;
+  heap->num_late = 0;
 }
 
 void lumen_heap_free(lumen_heap *heap) {
@@ -188,5 +227,6 @@ void lumen_heap_free(lumen_heap *heap) {
     else
       free(chunk);
   }
+  free(heap->late);
   *heap = (lumen_heap){.source = heap->source};
 }

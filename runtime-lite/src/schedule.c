@@ -30,6 +30,19 @@ static void *allocate_for_heap(void *self, uint64_t size) { return allocate(self
 
 static void release_from_heap(void *self, void *memory) { release(self, memory); }
 
+static int is_heap_busy(void *self) {
+  const context *context = self;
+  const lumen_schedule *schedule = context->device_state;
+  return schedule->ops->is_busy(context);
+}
+
+/* A failure shows again where something waits for results. */
+static void wait_for_heap(void *self) {
+  context *context = self;
+  const lumen_schedule *schedule = context->device_state;
+  (void)schedule->ops->wait(context, NULL);
+}
+
 static int copy_for_storages(void *self, void *to, const void *from, uint64_t size,
                              lumen_status *status) {
   context *context = self;
@@ -161,7 +174,8 @@ int lumen_schedule_open(context *context, const lumen_schedule_ops *ops,
   schedule->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   schedule->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
   if (ops->allocate) {
-    schedule->heap_source = (lumen_heap_source){context, allocate_for_heap, release_from_heap};
+    schedule->heap_source = (lumen_heap_source){context, allocate_for_heap, release_from_heap,
+                                                is_heap_busy, wait_for_heap};
     schedule->storages.heap.source = &schedule->heap_source;
   }
   if (ops->copy) {
@@ -258,8 +272,11 @@ static int store(context *context, uint32_t buffer, const void *address, lumen_s
 }
 
 static int wait(context *context, lumen_status *status) {
-  const lumen_schedule *schedule = context->device_state;
-  return schedule->ops->wait ? schedule->ops->wait(context, status) : LUMEN_OK;
+  lumen_schedule *schedule = context->device_state;
+  int code = schedule->ops->wait ? schedule->ops->wait(context, status) : LUMEN_OK;
+  if (!code)
+    lumen_heap_settle(&schedule->storages.heap);
+  return code;
 }
 
 /* Address of a buffer; NULL where its storage is not there. */

@@ -20,6 +20,7 @@ typedef struct lumen_schedule_ops {
   int (*store)(context *context, const void *memory, uint64_t size, lumen_status *status);
   int (*copy)(context *context, void *to, const void *from, uint64_t size, lumen_status *status);
   int (*wait)(context *context, lumen_status *status);
+  bool (*is_busy)(const context *context); /* something is due that `wait` waits for */
   void *(*allocate)(context *context, uint64_t size);
   void (*release)(context *context, void *memory);
 } lumen_schedule_ops;

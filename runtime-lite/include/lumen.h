@@ -251,6 +251,14 @@ typedef struct lumen_device_info {
   char reason[128]; /* why it cannot, "" where it can */
 } lumen_device_info;
 
+/* How fast a device is, as lumen_benchmark() measures it. */
+typedef struct lumen_device_rates {
+  double gflops; /* 10^9 operations of f32 in a second, a multiply-add being two */
+  double gbytes; /* 10^9 bytes in a second, read and written */
+  double launch_us, run_us; /* of one more kernel in a run, and of a run by itself */
+  uint32_t is_measured;
+} lumen_device_rates;
+
 typedef struct lumen_memory_info {
   uint64_t total;     /* of the device */
   uint64_t available; /* to any process */
@@ -366,6 +374,7 @@ struct lumen_api {
                         uint64_t *size, lumen_status *);
   void (*context_memory)(const lumen_context *, lumen_context_memory_info *);
   int (*model_set_device)(lumen_model *, const char *device, lumen_status *);
+  int (*benchmark)(const lumen_module *, const char *device, lumen_device_rates *, lumen_status *);
 };
 
 /* ---- Values ------------------------------------------------------------- */
@@ -669,6 +678,15 @@ static inline void lumen_memory(const lumen_model *model, lumen_memory_info *inf
 static inline int lumen_model_set_device(lumen_model *model, const char *device,
                                          lumen_status *status) {
   return model->api->model_set_device(model, device, status);
+}
+
+/* Measures a device, named as in the options, in a second or so, and keeps the result for
+ * this machine: from then on it decides in place of guesses which device is the best for a
+ * model. The folder is $XDG_CACHE_HOME/lumen or ~/.cache/lumen, or what LUMEN_CACHE says.
+ * LUMEN_ERROR_UNSUPPORTED for an artifact with code for the CPU alone. */
+static inline int lumen_benchmark(const lumen_module *module, const char *device,
+                                  lumen_device_rates *rates, lumen_status *status) {
+  return module->api->benchmark(module, device, rates, status);
 }
 
 /* ---- Executors ---------------------------------------------------------- */

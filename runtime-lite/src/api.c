@@ -35,4 +35,5 @@ const lumen_api lumen_runtime_api = {
     .arena_size_for = lumen_arena_size_for_impl,
     .context_memory = lumen_context_memory_impl,
     .model_set_device = lumen_model_set_device_impl,
+    .benchmark = lumen_benchmark_impl,
 };

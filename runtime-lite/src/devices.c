@@ -2,6 +2,7 @@
  *
  * A driver beside the CPU's is referred to weakly, so that an artifact carries
  * it only if lumenc pulled its archive member in. */
+#include "benchmark.h"
 #include "driver.h"
 
 #include <stdio.h>
@@ -10,9 +11,10 @@
 
 extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
 
-static const lumen_driver *const drivers[] = {&lumen_driver_cpu, &lumen_driver_vulkan};
+const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu,
+                                                               &lumen_driver_vulkan};
 
-enum { max_devices = 64, num_drivers = sizeof(drivers) / sizeof(drivers[0]) };
+enum { max_devices = 64 };
 
 /* Best score first, drivers' order among equals. */
 typedef struct device_list {
@@ -59,9 +61,9 @@ static bool has_part(const char *name, const char *wanted) {
 /* The driver whose kind `wanted` begins with; NULL: it is a name, or anything. */
 static const lumen_driver *driver_of(const char *wanted) {
   int64_t index;
-  for (uint32_t d = 0; d < num_drivers; ++d)
-    if (drivers[d] && is_of_kind(wanted, drivers[d]->kind, &index))
-      return drivers[d];
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d)
+    if (lumen_drivers[d] && is_of_kind(wanted, lumen_drivers[d]->kind, &index))
+      return lumen_drivers[d];
   return NULL;
 }
 
@@ -77,8 +79,8 @@ static bool is_wanted(const lumen_device_info *info, const char *wanted) {
 /* Devices of one driver, or of all. Others are not even looked for: that takes time. */
 static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, device_list *list) {
   list->count = 0;
-  for (uint32_t d = 0; d < num_drivers; ++d) {
-    const lumen_driver *driver = drivers[d];
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d) {
+    const lumen_driver *driver = lumen_drivers[d];
     if (!driver || (only && driver != only))
       continue;
     lumen_device_info found[max_devices];
@@ -198,6 +200,17 @@ int lumen_device_open(model *model, const char *wanted, lumen_status *status) {
 
 int lumen_model_set_device_impl(lumen_model *base, const char *wanted, lumen_status *status) {
   return lumen_device_open((model *)base, wanted, status);
+}
+
+int lumen_benchmark_impl(const lumen_module *module, const char *device, lumen_device_rates *rates,
+                         lumen_status *status) {
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d)
+    if (lumen_drivers[d] && lumen_drivers[d]->benchmark)
+      return lumen_drivers[d]->benchmark->measure(module->api, device, rates, status);
+  const lumen_abi_model *abi = module->model;
+  return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
+                    "%s: has code for the CPU alone, so there is nothing to choose by measuring",
+                    abi->name);
 }
 
 void lumen_memory_info_impl(const lumen_model *base, lumen_memory_info *info) {

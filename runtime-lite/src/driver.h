@@ -44,7 +44,14 @@ struct lumen_driver {
    * outputs are placed, and the pointers written). */
   int (*run)(context *context, lumen_status *status);
   int (*synchronize)(context *context, lumen_status *status);
+
+  /* What lumen_benchmark runs there; NULL: the CPU's code. */
+  const struct lumen_benchmark_code *benchmark;
 };
+
+/* Those that are linked in, the CPU's first; NULL in the place of one that is not. */
+enum { lumen_num_drivers = 2 };
+extern const lumen_driver *const lumen_drivers[lumen_num_drivers];
 
 extern const lumen_driver lumen_driver_cpu;
 

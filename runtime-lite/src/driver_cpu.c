@@ -3,6 +3,7 @@
 #include "cpu_levels.h"
 #include "guard.h"
 #include "host_kernels.h"
+#include "rates.h"
 #include "schedule.h"
 #include "threads.h"
 
@@ -44,13 +45,13 @@ static uint32_t cpu_enumerate(lumen_device_info *devices, uint32_t capacity) {
 
 static double cpu_score(const lumen_abi_model *abi, const lumen_device_info *info,
                         lumen_status *reason) {
-  (void)info;
   uint64_t features = lumen_cpu_features();
   if (lumen_cpu_check_kernels(abi, features, reason))
     return 0;
-  /* GFLOP/s to be expected of one core, roughly. */
-  double core = features & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 100 : 30;
-  return core * lumen_available_cpus();
+  double core = features & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 60 : 20;
+  lumen_device_rates rates = {core * lumen_available_cpus(), 20, 2, 1, 0};
+  lumen_rates_find(info->kind, info->name, &rates);
+  return lumen_rates_speed(&rates, abi);
 }
 
 static void close_device(cpu_device *state) {

@@ -5,6 +5,7 @@
  * reads a number. What a schedule of fixed order records is kept and submitted again, as long
  * as nothing has moved. */
 #define _GNU_SOURCE
+#include "benchmark.h"
 #include "driver.h"
 #include "nodes.h"
 #include "schedule.h"
@@ -745,4 +746,5 @@ const lumen_driver lumen_driver_vulkan = {.kind = "vulkan",
                                           .context_memory = vulkan_context_memory,
                                           .owner = lumen_schedule_owner,
                                           .run = vulkan_run,
-                                          .synchronize = vulkan_synchronize};
+                                          .synchronize = vulkan_synchronize,
+                                          .benchmark = &lumen_benchmark_vulkan};

@@ -132,6 +132,8 @@ void lumen_device_release(device *device);
 uint32_t lumen_devices_impl(const lumen_module *, lumen_device_info *, uint32_t);
 void lumen_memory_info_impl(const lumen_model *, lumen_memory_info *);
 int lumen_model_set_device_impl(lumen_model *, const char *device, lumen_status *);
+int lumen_benchmark_impl(const lumen_module *, const char *device, lumen_device_rates *,
+                         lumen_status *);
 
 /* model.c */
 int lumen_model_open_impl(const lumen_module *, const lumen_model_options *, lumen_model **,

@@ -1,6 +1,5 @@
-/* vulkan_cache.h - what the device's compiler made of a model's kernels, kept in a file for
- * the next process: $XDG_CACHE_HOME/lumen or ~/.cache/lumen. LUMEN_CACHE names another
- * folder; empty, nothing is kept. Failures only cost time. */
+/* vulkan_cache.h - what the device's compiler made of a model's kernels, kept as cache.h
+ * says. */
 #ifndef LUMEN_VULKAN_CACHE_H
 #define LUMEN_VULKAN_CACHE_H
 

@@ -3,6 +3,7 @@
 #include "vulkan_device.h"
 
 #include "cpu_levels.h"
+#include "rates.h"
 #include "vulkan_cache.h"
 
 #include <sched.h>
@@ -188,14 +189,25 @@ int vk_check(const lumen_vk *vk, VkPhysicalDevice physical, const lumen_abi_mode
     return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
                       "%s: none of its %u kernels has code that %s can run", abi->name,
                       abi->num_kernels, properties.deviceName);
-  /* A device in software is slower than the code for this CPU. What the host computes costs
-   * the way there and back. */
-  double best = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 8000
-                : properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 500
-                : properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU            ? 2
-                                                                                  : 100;
+  /* In software it is slower than the code for this CPU. What the host computes costs the
+   * way there and back. */
+  lumen_device_rates rates;
+  switch (properties.deviceType) {
+  case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+    rates = (lumen_device_rates){8000, 300, 5, 30, 0};
+    break;
+  case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+    rates = (lumen_device_rates){500, 40, 10, 50, 0};
+    break;
+  case VK_PHYSICAL_DEVICE_TYPE_CPU:
+    rates = (lumen_device_rates){2, 2, 40, 100, 0};
+    break;
+  default:
+    rates = (lumen_device_rates){100, 20, 20, 60, 0};
+  }
+  lumen_rates_find("vulkan", properties.deviceName, &rates);
   double part = abi->num_kernels ? (double)fits / abi->num_kernels : 1;
-  *speed = best * part * part;
+  *speed = lumen_rates_speed(&rates, abi) * part * part;
   return LUMEN_OK;
 }
 

@@ -57,7 +57,8 @@ typedef struct vk_device {
 bool vk_find(const lumen_vk *vk, uint32_t index, VkPhysicalDevice *physical,
              lumen_device_info *info);
 uint32_t vk_count(const lumen_vk *vk);
-/* Why the model cannot run there; LUMEN_OK: it can. `speed`: expected GFLOP/s, roughly. */
+/* Why the model cannot run there; LUMEN_OK: it can. `speed`: as
+ * lumen_rates_speed says. */
 int vk_check(const lumen_vk *vk, VkPhysicalDevice physical, const lumen_abi_model *abi,
              double *speed, lumen_status *status);
 

@@ -242,18 +242,46 @@ json::Array devicesJson(ArrayRef<lumen_device_info> devices) {
   for (const lumen_device_info &device : devices)
     // JSON values refer to char arrays, which do not live as long here.
     result.push_back(json::Object{{"kind", std::string(device.kind)},
+                                  {"index", device.index},
                                   {"name", std::string(device.name)},
                                   {"memory_total_bytes", device.memory_total},
                                   {"memory_available_bytes", device.memory_available},
-                                  {"score", device.score}});
+                                  {"score", device.score},
+                                  {"reason", std::string(device.reason)}});
   return result;
 }
 
 void printDevices(raw_ostream &out, ArrayRef<lumen_device_info> devices) {
-  Table table({"device", "name", "memory", "available", "score"});
+  Table table({"device", "name", "memory", "used", "available", "score", "reason"});
   for (const lumen_device_info &device : devices)
-    table.add({device.kind, device.name, bytesText(device.memory_total),
-               bytesText(device.memory_available), fixed(device.score, 0)});
+    table.add({deviceId(device), device.name, bytesText(device.memory_total),
+               bytesText(device.memory_total - device.memory_available),
+               bytesText(device.memory_available), fixed(device.score, 3), device.reason});
+  table.print(out);
+}
+
+std::string deviceId(const lumen_device_info &device) {
+  return (device.kind + Twine(':') + Twine(device.index)).str();
+}
+
+json::Array measuredJson(ArrayRef<MeasuredDevice> devices) {
+  json::Array result;
+  for (const MeasuredDevice &device : devices)
+    result.push_back(json::Object{{"device", device.id},
+                                  {"name", device.name},
+                                  {"gflops", device.rates.gflops},
+                                  {"gbytes_per_s", device.rates.gbytes},
+                                  {"launch_us", device.rates.launch_us},
+                                  {"run_us", device.rates.run_us}});
+  return result;
+}
+
+void printMeasured(raw_ostream &out, ArrayRef<MeasuredDevice> devices) {
+  Table table({"device", "name", "GFLOP/s", "GB/s", "us/launch", "us/run"});
+  for (const MeasuredDevice &device : devices)
+    table.add({device.id, device.name, fixed(device.rates.gflops, 1),
+               fixed(device.rates.gbytes, 1), fixed(device.rates.launch_us, 3),
+               fixed(device.rates.run_us, 3)});
   table.print(out);
 }
 

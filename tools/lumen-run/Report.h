@@ -34,6 +34,16 @@ void printSignature(llvm::raw_ostream &out, const lumen_module *module, const lu
 llvm::json::Array devicesJson(llvm::ArrayRef<lumen_device_info> devices);
 void printDevices(llvm::raw_ostream &out, llvm::ArrayRef<lumen_device_info> devices);
 
+// "vulkan:0", as options take it.
+std::string deviceId(const lumen_device_info &device);
+
+struct MeasuredDevice {
+  std::string id, name;
+  lumen_device_rates rates;
+};
+llvm::json::Array measuredJson(llvm::ArrayRef<MeasuredDevice> devices);
+void printMeasured(llvm::raw_ostream &out, llvm::ArrayRef<MeasuredDevice> devices);
+
 // Shape and range of an output.
 llvm::json::Object outputJson(llvm::StringRef name, TensorView tensor);
 void printOutput(llvm::raw_ostream &out, llvm::StringRef name, TensorView tensor);

@@ -86,7 +86,9 @@ struct Options {
                                      "affinity and cgroup leave)"),
                             cl::init(0), cl::cat(category)};
   cl::opt<std::string> device{"device", cl::value_desc("KIND|NAME"),
-                              cl::desc("Device to run on (default: LUMEN_DEVICE, else the best)"),
+                              cl::desc("Device to run on, such as vulkan, vulkan:1, or a part of "
+                                       "its name; auto is the best one (default: LUMEN_DEVICE, "
+                                       "else auto)"),
                               cl::cat(category)};
   cl::opt<bool> profile{"profile",
                         cl::desc("Time of each kernel per run of --bench (default 10) with its "
@@ -100,6 +102,11 @@ struct Options {
                           cl::cat(category)};
   cl::opt<bool> devices{"devices", cl::desc("Print the devices that could run it"),
                         cl::cat(category)};
+  cl::opt<bool> benchmarkDevices{
+      "benchmark-devices",
+      cl::desc("Measure the devices that could run it, and keep that: the best one for a model is "
+               "chosen by it from then on"),
+      cl::cat(category)};
   cl::opt<bool> json{"json", cl::desc("Print one JSON object"), cl::cat(category)};
   cl::extrahelp jsonFiles{
       "\nA .json file has a tensor as {\"type\": \"string\", \"dims\": [2], \"data\": [\"a\", "
@@ -403,11 +410,35 @@ private:
   double milliseconds = 0; // of the last timed run
 };
 
+std::vector<lumen_device_info> devicesOf(const Session &session) {
+  std::vector<lumen_device_info> infos(lumen_devices(session.library.module, nullptr, 0));
+  lumen_devices(session.library.module, infos.data(), static_cast<uint32_t>(infos.size()));
+  return infos;
+}
+
+int benchmarkDevices(const Options &options, Session &session, json::Object &report) {
+  std::vector<MeasuredDevice> measured;
+  for (const lumen_device_info &info : devicesOf(session)) {
+    std::string device = deviceId(info);
+    lumen_device_rates rates;
+    if (lumen_benchmark(session.library.module, device.c_str(), &rates, &session.status))
+      return fail(session.status.message);
+    measured.push_back({device, info.name, rates});
+  }
+  if (options.json)
+    report["benchmark"] = measuredJson(measured);
+  else
+    printMeasured(outs(), measured);
+  return Done;
+}
+
 // What is asked for without a run.
-void describe(const Options &options, Session &session, json::Object &report) {
+int describe(const Options &options, Session &session, json::Object &report) {
+  if (options.benchmarkDevices)
+    if (int code = benchmarkDevices(options, session, report))
+      return code;
   if (options.devices) {
-    std::vector<lumen_device_info> infos(lumen_devices(session.library.module, nullptr, 0));
-    lumen_devices(session.library.module, infos.data(), static_cast<uint32_t>(infos.size()));
+    std::vector<lumen_device_info> infos = devicesOf(session);
     if (options.json)
       report["devices"] = devicesJson(infos);
     else
@@ -423,6 +454,7 @@ void describe(const Options &options, Session &session, json::Object &report) {
     if (!opened)
       errs() << "lumen-run: warning: " << session.status.message << '\n';
   }
+  return Done;
 }
 
 } // namespace
@@ -441,8 +473,8 @@ int main(int argc, char **argv) {
     return fail(session.status.message);
   json::Object report;
   int code = Done;
-  if (options.devices || options.signature) {
-    describe(options, session, report);
+  if (options.devices || options.benchmarkDevices || options.signature) {
+    code = describe(options, session, report);
   } else {
     if (!session.openModel(options))
       return fail(session.status.message);

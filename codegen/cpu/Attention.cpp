@@ -79,7 +79,11 @@ public:
     emitFor(kernel, {kernel.index(0), findKeys()}, kKeyBlock, [&](Value firstKey) {
       Value count = minIndex(kernel, kernel.index(kKeyBlock), subIndex(kernel, keyEnd, firstKey));
       multiplyKeys(firstKey, count);
-      forVectors([&](Value v) { emitSoftmax(firstKey, count, v); });
+      forVectors([&](Value v) {
+        if (isMaskAlongKeys())
+          addMask(firstKey, count, v);
+        emitSoftmax(firstKey, count, v);
+      });
       multiplyValues(firstKey, count);
     });
     storeResult();
@@ -281,6 +285,48 @@ private:
     }
   }
 
+  /// Whether every query has numbers of its own in the mask, side by side. What comes in front
+  /// of a mask is left to the softmax, which then gathers them.
+  bool isMaskAlongKeys() {
+    if (!op.getMask() || op.getSoftcap().convertToDouble() != 0)
+      return false;
+    const Access &mask = memoryOf(kernel, op.getMask());
+    Sizes sizes = sizesOf(mask.type);
+    return !isOne(sizes[2]) && !isOne(sizes[3]) && isOne(mask.strides[3]);
+  }
+
+  /// Adds such a mask to scores, by squares that are transposed in registers. Rows behind the
+  /// last key get what nothing reads.
+  void addMask(Value firstKey, Value count, Value v) {
+    static_assert(kKeyBlock % 16 == 0, "a square stays in the block");
+    const Access &mask = memoryOf(kernel, op.getMask());
+    Sizes sizes = sizesOf(mask.type);
+    auto addSquare = [&](Value row, Value present) {
+      SmallVector<Value> square;
+      for (int64_t lane = 0; lane < tile.lanes; ++lane) {
+        Position place =
+            placeOfColumn(v, lane, addIndex(kernel, firstKey, row), {0, 1, 2, 3}, tile.lanes);
+        for (auto [index, size] : llvm::zip_equal(place.indices, sizes))
+          if (isOne(size))
+            index = kernel.index(0);
+        place.mask = present;
+        square.push_back(kernel.expression.load(kernel.builder, kernel.loc, mask, place));
+      }
+      transposeTile(kernel.builder, kernel.loc, square);
+      for (auto [i, part] : llvm::enumerate(square)) {
+        Value at = inRow(addIndex(kernel, row, kernel.index(i)), v);
+        store(make<arith::AddFOp>(load(scores, at), part), scores, at);
+      }
+    };
+    Value whole = mulIndex(kernel, divIndex(kernel, count, tile.lanes), tile.lanes);
+    emitFor(kernel, {kernel.index(0), whole}, tile.lanes,
+            [&](Value row) { addSquare(row, Value()); });
+    emitFor(kernel, {whole, count}, tile.lanes, [&](Value row) {
+      addSquare(row,
+                makeMask(kernel.builder, kernel.loc, subIndex(kernel, count, row), tile.lanes));
+    });
+  }
+
   /// Of the queries in one vector, what a key's score becomes in front of the softmax.
   struct Rules {
     Value softcap, reciprocal; ///< null: unbounded
@@ -304,7 +350,7 @@ private:
                                               addIndex(kernel, first, kernel.index(1)));
       rules.end = make<arith::AddIOp>(rows, make<vector::BroadcastOp>(rows.getType(), behind));
     }
-    if (op.getMask()) {
+    if (op.getMask() && !isMaskAlongKeys()) {
       rules.mask = &memoryOf(kernel, op.getMask());
       Sizes sizes = sizesOf(rules.mask->type);
       LaneIndex none{kernel.index(0), 0, {}};

@@ -26,3 +26,13 @@ dispatch.kernel @word(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x300x64xf32>, %m: 
   %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] mask(%m : tensor<1x1x1x300xf32>) first(%p : tensor<i32>) to [0, 1, 2, 3] {scale = 0.125 : f64} : tensor<1x8x1x64xf32>, tensor<1x2x300x64xf32>, tensor<1x2x300x64xf32> -> tensor<1x8x1x64xf32>
   dispatch.yield %0 : tensor<1x8x1x64xf32>
 }
+
+// Numbers for each query and key are transposed in registers.
+// CHECK-LABEL: func.func @"masked.x86-64-v4"
+// CHECK-NOT: vector.gather
+// CHECK: vector.shuffle
+// CHECK: math.exp
+dispatch.kernel @masked(%q: tensor<1x2x40x64xf32>, %k: tensor<1x2x300x64xf32>, %m: tensor<1x1x40x300xf32>) -> tensor<1x2x40x64xf32> {
+  %0 = lumen.attention %q [0, 1, 2, 3], %k [0, 1, 2, 3], %k [0, 1, 2, 3] mask(%m : tensor<1x1x40x300xf32>) to [0, 1, 2, 3] {scale = 0.125 : f64} : tensor<1x2x40x64xf32>, tensor<1x2x300x64xf32>, tensor<1x2x300x64xf32> -> tensor<1x2x40x64xf32>
+  dispatch.yield %0 : tensor<1x2x40x64xf32>
+}

@@ -30,8 +30,9 @@ dispatch.kernel @square(%x: tensor<3x5x7xf32>) -> tensor<3x5x7xf32> {
 
 // CHECK-LABEL: gpu.module @open
 // CHECK-SAME: lumen.grid = "4*n"
-// CHECK: %[[FOUR:.*]] = arith.constant 4 : index
-// CHECK: memref.load %{{.*}}[%[[FOUR]]] : memref<?xi32>
+// CHECK-COUNT-2: arith.divui
+// CHECK-NEXT: %[[FIRST:.*]] = arith.constant 4 : index
+// CHECK-NEXT: %[[N:.*]] = memref.load %{{.*}}[%[[FIRST]]] : memref<?xi32>
 dispatch.kernel @open(%x: tensor<?xf32, #lumen.dims<["n"]>>) -> tensor<?x4xf32, #lumen.dims<["n", "4"]>> attributes {dispatch.sizes = ["n"]} {
   %0 = lumen.broadcast %x [0] : tensor<?xf32, #lumen.dims<["n"]>> -> tensor<?x4xf32, #lumen.dims<["n", "4"]>>
   %1 = lumen.unary <neg> %0 : tensor<?x4xf32, #lumen.dims<["n", "4"]>> -> tensor<?x4xf32, #lumen.dims<["n", "4"]>>

@@ -9,10 +9,10 @@
 #include <time.h>
 
 enum {
-  num_values = 8 << 20,      /* floats that are copied */
-  num_products = 256 << 10,  /* units of "multiply" */
-  flops_of_product = 4096,   /* 8 chains of 256 multiplications and additions */
-  num_targets = 4,           /* that can have code here */
+  num_values = 8 << 20,     /* floats that are copied */
+  num_products = 256 << 10, /* units of "multiply" */
+  flops_of_product = 4096,  /* 8 chains of 256 multiplications and additions */
+  num_targets = 4,          /* that can have code here */
   many_launches = 101,
   most_launches = 400
 };
@@ -105,8 +105,8 @@ static void add_variant(tables *tables, kernel kernel, uint32_t level, const voi
 
 static void fill(tables *tables, const lumen_api *api, kernel kernel, uint32_t count) {
   static const char *const names[] = {"multiply", "copy", "copy"};
-  *tables = (struct tables){.gpu = {.block = lumen_benchmark_block,
-                                    .units_per_workgroup = lumen_benchmark_block}};
+  *tables = (struct tables){
+      .gpu = {.block = lumen_benchmark_block, .units_per_workgroup = lumen_benchmark_block}};
   const uint64_t bytes = num_values * sizeof(float);
   uint32_t num_levels = num_cpu_levels;
   memcpy(tables->levels, cpu_levels, sizeof(cpu_levels));

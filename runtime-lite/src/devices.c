@@ -12,7 +12,7 @@
 extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
 
 const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu,
-                                                               &lumen_driver_vulkan};
+                                                              &lumen_driver_vulkan};
 
 enum { max_devices = 64 };
 

@@ -134,7 +134,7 @@ static const char *vulkan_launch_level(const device *device, uint32_t launch) {
 
 /* ---- Memory ------------------------------------------------------------- */
 
-static void *vulkan_allocate(context *context, uint64_t size) {
+static void *vulkan_allocate(context *context, uint64_t size, bool is_result) {
   vk_context *state = context->device_state;
   if (state->num_blocks == state->block_capacity) {
     uint32_t capacity = state->block_capacity ? 2 * state->block_capacity : 8;
@@ -145,7 +145,7 @@ static void *vulkan_allocate(context *context, uint64_t size) {
     state->block_capacity = capacity;
   }
   vk_block *block = &state->blocks[state->num_blocks];
-  if (!vk_block_open(state->device, size, vk_of_device, block))
+  if (!vk_block_open(state->device, size, is_result ? vk_of_both : vk_of_device, block))
     return NULL;
   ++state->num_blocks;
   ++state->generation;
@@ -204,9 +204,11 @@ static void record_barrier(const vk_context *state) {
                              .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
                              .dstAccessMask =
                                  VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+  /* The host is no command. */
   state->device->vk->CmdPipelineBarrier(state->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &barrier, 0, NULL,
-                                        0, NULL);
+                                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT |
+                                            VK_PIPELINE_STAGE_HOST_BIT,
+                                        0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 /* Fails for the first launch of the batch that had a fault. */
@@ -248,8 +250,22 @@ static int flush(context *context, lumen_status *status) {
   return code ? lumen_fail(status, code, "%s", state->failure.message) : LUMEN_OK;
 }
 
-/* Copies between a block and its reservation, or nothing where that is its memory. Done
- * when it returns. */
+/* Copies between a block and its twin, as part of the batch. */
+static int record_carry(context *context, const vk_block *block, uint64_t offset, uint64_t size,
+                        bool is_fetch, lumen_status *status) {
+  vk_context *state = context->device_state;
+  int code = begin_batch(context, status);
+  if (code || !size)
+    return code;
+  VkBufferCopy copy = {offset, offset, size};
+  record_barrier(state);
+  state->device->vk->CmdCopyBuffer(state->commands, is_fetch ? block->buffer : block->twin,
+                                   is_fetch ? block->twin : block->buffer, 1, &copy);
+  return LUMEN_OK;
+}
+
+/* Copies between a block and what its addresses mean, or nothing where that is its memory.
+ * Done when it returns, but for what is stored from a twin. */
 static int carry(context *context, const void *memory, uint64_t size, bool is_fetch,
                  lumen_status *status) {
   vk_context *state = context->device_state;
@@ -259,6 +275,10 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
   uint64_t offset = (uint64_t)((const char *)memory - block->address);
   if (size > block->size - offset)
     size = block->size - offset;
+  if (block->twin) {
+    int code = record_carry(context, block, offset, size, is_fetch, status);
+    return code || !is_fetch ? code : flush(context, status);
+  }
   int code = is_fetch ? flush(context, status) : LUMEN_OK;
   for (uint64_t at = 0; at < size && !code; at += staging_size) {
     uint64_t count = size - at < staging_size ? size - at : staging_size;
@@ -604,7 +624,8 @@ static int vulkan_context_open(context *context, lumen_status *status) {
 
 /* ---- Runs --------------------------------------------------------------- */
 
-/* Copies the inputs to memory of the device. */
+/* Gives inputs memory of the device. What the host has put there is stored as part of the
+ * batch. */
 static int bring_inputs(context *context, lumen_status *status) {
   vk_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
@@ -617,7 +638,7 @@ static int bring_inputs(context *context, lumen_status *status) {
       if (block->address)
         vulkan_release(context, block->address);
       block->address = NULL;
-      if (!vulkan_allocate(context, size))
+      if (!vulkan_allocate(context, size, /*is_result=*/true))
         return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
                           "input '%s': no memory of the device for its %llu bytes",
                           abi->inputs[i].name, (unsigned long long)size);
@@ -625,9 +646,6 @@ static int bring_inputs(context *context, lumen_status *status) {
     }
     memcpy(block->address, context->inputs[i], size);
     context->inputs[i] = block->address;
-    int code = vulkan_store(context, block->address, size, status);
-    if (code)
-      return code;
   }
   return LUMEN_OK;
 }
@@ -649,6 +667,22 @@ static int bring_outputs(context *context, lumen_status *status) {
   return LUMEN_OK;
 }
 
+/* Copies the values that have twins, inputs or outputs, as part of the batch. */
+static int carry_values(context *context, bool is_fetch, lumen_status *status) {
+  const vk_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  uint32_t count = is_fetch ? abi->num_outputs : abi->num_inputs;
+  int code = LUMEN_OK;
+  for (uint32_t i = 0; i < count && !code; ++i) {
+    void *value = is_fetch ? context->outputs[i] : context->inputs[i];
+    const vk_block *block = value ? block_of(state, value) : NULL;
+    /* All of it: extents that no plan depends on may grow from run to run. */
+    if (block && block->twin)
+      code = record_carry(context, block, 0, block->size, is_fetch, status);
+  }
+  return code;
+}
+
 /* What the host may read of the outputs, and the caller's copies of them. */
 static int return_outputs(context *context, lumen_status *status) {
   vk_context *state = context->device_state;
@@ -660,7 +694,8 @@ static int return_outputs(context *context, lumen_status *status) {
     const vk_block *block = block_of(state, context->outputs[i]);
     if (size == UINT64_MAX) /* in the heap, to the end of the block at most */
       size = block ? block->size - (uint64_t)((char *)context->outputs[i] - block->address) : 0;
-    int code = vulkan_fetch(context, context->outputs[i], size, status);
+    int code =
+        block && !block->twin ? vulkan_fetch(context, context->outputs[i], size, status) : LUMEN_OK;
     if (code)
       return code;
     if (state->given_outputs[i]) {
@@ -681,7 +716,9 @@ static int run_schedule(context *context, lumen_status *status) {
     return submit_batch(context, status);
   }
   state->replay_plan = 0;
-  int code = lumen_schedule_run(context, status);
+  int code = carry_values(context, /*is_fetch=*/false, status);
+  if (!code)
+    code = lumen_schedule_run(context, status);
   bool is_whole = state->is_recording;
   for (uint32_t i = 0; i < abi->num_launches; ++i)
     is_whole &= state->device->kernels[abi->launches[i].kernel].pipeline != NULL;
@@ -690,6 +727,8 @@ static int run_schedule(context *context, lumen_status *status) {
     expected += state->schedule.bindings.current->grids[i] > 0;
   /* Nothing went to the host between its launches. */
   is_whole &= state->num_recorded == expected;
+  if (!code)
+    code = carry_values(context, /*is_fetch=*/true, status);
   if (!code)
     code = flush(context, status);
   if (!code && can_replay && is_whole) {

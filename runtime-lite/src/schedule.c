@@ -12,9 +12,9 @@
 
 /* ---- Memory ------------------------------------------------------------- */
 
-static void *allocate(context *context, uint64_t size) {
+static void *allocate(context *context, uint64_t size, bool is_result) {
   const lumen_schedule *schedule = context->device_state;
-  return schedule->ops->allocate ? schedule->ops->allocate(context, size)
+  return schedule->ops->allocate ? schedule->ops->allocate(context, size, is_result)
                                  : lumen_allocate_large(size);
 }
 
@@ -26,7 +26,9 @@ static void release(context *context, void *memory) {
     free(memory);
 }
 
-static void *allocate_for_heap(void *self, uint64_t size) { return allocate(self, size); }
+static void *allocate_for_heap(void *self, uint64_t size) {
+  return allocate(self, size, /*is_result=*/false);
+}
 
 static void release_from_heap(void *self, void *memory) { release(self, memory); }
 
@@ -71,7 +73,7 @@ static int fit_arena(context *context, lumen_status *status) {
   if (schedule->arena_owned)
     atomic_fetch_sub(&context->model->memory_used, schedule->arena_capacity);
   schedule->arena_capacity = 0;
-  schedule->arena = schedule->arena_owned = allocate(context, size);
+  schedule->arena = schedule->arena_owned = allocate(context, size, /*is_result=*/false);
   if (!schedule->arena) {
     char node[lumen_node_capacity];
     lumen_node_of_storage(abi, lumen_largest_storage(abi, context->plan), node);
@@ -96,7 +98,7 @@ int lumen_schedule_fit_output(context *context, uint32_t index, lumen_status *st
   context->handed_out[index] = NULL;
   atomic_fetch_sub(&context->model->memory_used, schedule->owned_capacity[index]);
   schedule->owned_capacity[index] = 0;
-  schedule->owned_outputs[index] = allocate(context, bytes);
+  schedule->owned_outputs[index] = allocate(context, bytes, /*is_result=*/true);
   if (!schedule->owned_outputs[index])
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
                       "output '%s': no memory for its %llu bytes",

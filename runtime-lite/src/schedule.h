@@ -21,7 +21,8 @@ typedef struct lumen_schedule_ops {
   int (*copy)(context *context, void *to, const void *from, uint64_t size, lumen_status *status);
   int (*wait)(context *context, lumen_status *status);
   bool (*is_busy)(const context *context); /* something is due that `wait` waits for */
-  void *(*allocate)(context *context, uint64_t size);
+  /* `is_result`: the host looks at it after each run. */
+  void *(*allocate)(context *context, uint64_t size, bool is_result);
   void (*release)(context *context, void *memory);
 } lumen_schedule_ops;
 

@@ -251,35 +251,45 @@ static int choose_memory(vk_device *device, lumen_status *status) {
   return LUMEN_OK;
 }
 
-bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_block *block) {
+/* A buffer with memory of its own; false: there is none, and nothing is left behind. */
+static bool open_buffer(const vk_device *device, uint64_t size, vk_place place, VkBuffer *buffer,
+                        VkDeviceMemory *memory) {
   const lumen_vk *vk = device->vk;
-  memset(block, 0, sizeof(*block));
-  block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
-  VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = size,
-                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-  if (vk->CreateBuffer(device->device, &buffer, NULL, &block->buffer) != VK_SUCCESS) {
-    block->buffer = NULL;
+  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                             .size = size,
+                             .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  if (vk->CreateBuffer(device->device, &info, NULL, buffer) != VK_SUCCESS) {
+    *buffer = NULL;
     return false;
   }
   VkMemoryRequirements needs;
-  vk->GetBufferMemoryRequirements(device->device, block->buffer, &needs);
+  vk->GetBufferMemoryRequirements(device->device, *buffer, &needs);
   uint32_t type = device->memory_types[place];
-  VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs.size,
-                                 .memoryTypeIndex = type};
+  VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .allocationSize = needs.size,
+                                     .memoryTypeIndex = type};
   bool ok = needs.memoryTypeBits >> type & 1;
-  if (!ok || vk->AllocateMemory(device->device, &memory, NULL, &block->memory) != VK_SUCCESS) {
-    block->memory = NULL;
+  if (!ok || vk->AllocateMemory(device->device, &allocation, NULL, memory) != VK_SUCCESS) {
+    *memory = NULL;
     ok = false;
   }
-  ok = ok && vk->BindBufferMemory(device->device, block->buffer, block->memory, 0) == VK_SUCCESS;
+  return ok && vk->BindBufferMemory(device->device, *buffer, *memory, 0) == VK_SUCCESS;
+}
+
+bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_block *block) {
+  memset(block, 0, sizeof(*block));
+  block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
   block->is_mapped = place == vk_of_host || device->is_shared;
+  bool has_twin = place == vk_of_both && !block->is_mapped;
+  bool ok = open_buffer(device, size, place == vk_of_host ? vk_of_host : vk_of_device,
+                        &block->buffer, &block->memory) &&
+            (!has_twin || open_buffer(device, size, vk_of_host, &block->twin, &block->twin_memory));
   void *address = NULL;
-  if (ok && block->is_mapped) {
-    ok = vk->MapMemory(device->device, block->memory, 0, VK_WHOLE_SIZE, 0, &address) == VK_SUCCESS;
+  if (ok && (block->is_mapped || has_twin)) {
+    VkDeviceMemory memory = has_twin ? block->twin_memory : block->memory;
+    ok = device->vk->MapMemory(device->device, memory, 0, VK_WHOLE_SIZE, 0, &address) == VK_SUCCESS;
   } else if (ok) {
     address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
@@ -291,14 +301,18 @@ bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_bl
   return ok;
 }
 
+static void close_buffer(const vk_device *device, VkBuffer buffer, VkDeviceMemory memory) {
+  if (buffer)
+    device->vk->DestroyBuffer(device->device, buffer, NULL);
+  if (memory)
+    device->vk->FreeMemory(device->device, memory, NULL);
+}
+
 void vk_block_close(const vk_device *device, vk_block *block) {
-  const lumen_vk *vk = device->vk;
-  if (block->address && !block->is_mapped)
+  if (block->address && !block->is_mapped && !block->twin)
     munmap(block->address, block->size);
-  if (block->buffer)
-    vk->DestroyBuffer(device->device, block->buffer, NULL);
-  if (block->memory)
-    vk->FreeMemory(device->device, block->memory, NULL);
+  close_buffer(device, block->buffer, block->memory);
+  close_buffer(device, block->twin, block->twin_memory);
   memset(block, 0, sizeof(*block));
 }
 

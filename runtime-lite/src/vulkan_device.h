@@ -6,11 +6,11 @@
 #include "vulkan.h"
 
 /* Memory of the device, as one buffer. Addresses of it are the host's: where the memory is
- * mapped they are those of its bytes, else of a reservation as large, whose bytes are valid
- * only where they were copied. */
+ * mapped they are those of its bytes, else of its twin or of a reservation as large, whose
+ * bytes are valid only where they were copied. */
 typedef struct vk_block {
-  VkBuffer buffer;
-  VkDeviceMemory memory;
+  VkBuffer buffer, twin; /* the twin is mapped memory, which commands can copy from and to */
+  VkDeviceMemory memory, twin_memory;
   char *address;
   uint64_t size;
   bool is_mapped;
@@ -28,7 +28,8 @@ typedef struct vk_kernel {
 /* Where the memory of a block shall be. */
 typedef enum vk_place {
   vk_of_device, /* near the device; mapped where the host sees it there */
-  vk_of_host    /* mapped */
+  vk_of_host,   /* mapped */
+  vk_of_both    /* as of_device, with a twin where that is not mapped */
 } vk_place;
 
 /* Read-only once open, but for the queue. */

@@ -76,6 +76,23 @@ static bool is_wanted(const lumen_device_info *info, const char *wanted) {
 
 /* ---- Lists -------------------------------------------------------------- */
 
+/* Bits of the drivers, one or all, that hold something. */
+static uint32_t hold_drivers(const lumen_driver *only) {
+  uint32_t held = 0;
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d) {
+    const lumen_driver *driver = lumen_drivers[d];
+    if (driver && driver->hold && (!only || driver == only) && driver->hold())
+      held |= 1u << d;
+  }
+  return held;
+}
+
+static void let_go(uint32_t held) {
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d)
+    if (held >> d & 1)
+      lumen_drivers[d]->let_go();
+}
+
 /* Devices of one driver, or of all. Others are not even looked for: that takes time. */
 static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, device_list *list) {
   list->count = 0;
@@ -104,7 +121,9 @@ static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, d
 uint32_t lumen_devices_impl(const lumen_module *module, lumen_device_info *devices,
                             uint32_t capacity) {
   device_list list;
+  uint32_t held = hold_drivers(NULL);
   list_devices(module->model, NULL, &list);
+  let_go(held);
   for (uint32_t i = 0; i < list.count && i < capacity; ++i)
     devices[i] = list.items[i].info;
   return list.count;
@@ -170,28 +189,41 @@ static int open_device(model *model, const lumen_driver *driver, const lumen_dev
   return LUMEN_OK;
 }
 
+/* The best one of those that `wanted` means, or of all where it is NULL, that opens. Not
+ * found: `reason` has no code. */
+static int open_best(model *model, const char *wanted, lumen_status *reason) {
+  device_list list;
+  list_devices(model->abi, wanted ? driver_of(wanted) : NULL, &list);
+  reason->code = LUMEN_OK;
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const lumen_device_info *info = &list.items[i].info;
+    if (wanted && !is_wanted(info, wanted))
+      continue;
+    lumen_status own = list.items[i].reason;
+    if (info->score > 0 && !open_device(model, list.items[i].driver, info, &own))
+      return LUMEN_OK;
+    /* The first one's is told: it is the best, or the one that was meant. */
+    if (!reason->code)
+      *reason = own;
+  }
+  return reason->code ? reason->code : LUMEN_ERROR_NOT_FOUND;
+}
+
 int lumen_device_open(model *model, const char *wanted, lumen_status *status) {
   const char *source = "device";
   if (!wanted || !*wanted) {
     source = "LUMEN_DEVICE";
     wanted = getenv(source);
   }
-  bool any = !wanted || !*wanted || !strcmp(wanted, "auto");
-  device_list list;
-  list_devices(model->abi, any ? NULL : driver_of(wanted), &list);
-  lumen_status reason = {LUMEN_OK, ""};
-  for (uint32_t i = 0; i < list.count; ++i) {
-    const lumen_device_info *info = &list.items[i].info;
-    if (!any && !is_wanted(info, wanted))
-      continue;
-    lumen_status own = list.items[i].reason;
-    if (info->score > 0 && !open_device(model, list.items[i].driver, info, &own))
-      return LUMEN_OK;
-    /* The first one's is told: it is the best, or the one that was meant. */
-    if (!reason.code)
-      reason = own;
-  }
-  if (!any && model->flags & LUMEN_FALL_BACK && strcmp(wanted, lumen_driver_cpu.kind))
+  if (wanted && (!*wanted || !strcmp(wanted, "auto")))
+    wanted = NULL;
+  lumen_status reason;
+  uint32_t held = hold_drivers(wanted ? driver_of(wanted) : NULL);
+  int code = open_best(model, wanted, &reason);
+  let_go(held);
+  if (!code)
+    return LUMEN_OK;
+  if (wanted && model->flags & LUMEN_FALL_BACK && strcmp(wanted, lumen_driver_cpu.kind))
     return lumen_device_open(model, lumen_driver_cpu.kind, status);
   if (reason.code)
     return lumen_fail(status, reason.code, "%s", reason.message);

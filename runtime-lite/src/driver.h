@@ -11,6 +11,11 @@
 struct lumen_driver {
   const char *kind; /* "cpu" */
 
+  /* Keeps what the next three need and takes time to make, until let_go; false: there is
+   * nothing to keep, and to let go. Both NULL: there never is. */
+  bool (*hold)(void);
+  void (*let_go)(void);
+
   /* Writes up to `capacity` devices, kind, name and memory, and returns how many
    * there are; 0 where the machine or the system's driver is missing. */
   uint32_t (*enumerate)(lumen_device_info *devices, uint32_t capacity);

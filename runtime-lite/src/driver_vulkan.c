@@ -52,6 +52,8 @@ static uint64_t align_to(uint64_t size, uint64_t alignment) {
 
 /* ---- Devices ------------------------------------------------------------ */
 
+static bool vulkan_hold(void) { return lumen_vk_acquire(NULL) != NULL; }
+
 static uint32_t vulkan_enumerate(lumen_device_info *devices, uint32_t capacity) {
   const lumen_vk *vk = lumen_vk_acquire(NULL);
   if (!vk)
@@ -773,6 +775,8 @@ static int vulkan_synchronize(context *context, lumen_status *status) {
 }
 
 const lumen_driver lumen_driver_vulkan = {.kind = "vulkan",
+                                          .hold = vulkan_hold,
+                                          .let_go = lumen_vk_release,
                                           .enumerate = vulkan_enumerate,
                                           .score = vulkan_score,
                                           .open = vulkan_open,

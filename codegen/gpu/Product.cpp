@@ -183,17 +183,18 @@ namespace {
 /// Tiles of the result, one for a workgroup, whose operands pass through shared memory.
 class TiledProduct {
 public:
-  TiledProduct(GpuKernel &kernel, Product &product)
-      : kernel(kernel), product(product), loc(kernel.loc),
+  /// A thread has `each` x `each` elements of a tile.
+  TiledProduct(GpuKernel &kernel, Product &product, int64_t each)
+      : kernel(kernel), product(product), loc(kernel.loc), each(each), tile(kSide * each),
         batches(lumen::product(ArrayRef(product.rows).take_front(product.batchDims))),
         rows(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims))),
-        rowTiles(ceilQuotient(rows, kTile)), columnTiles(ceilQuotient(product.columns, kTile)) {}
+        rowTiles(ceilQuotient(rows, tile)), columnTiles(ceilQuotient(product.columns, tile)) {}
 
   void build();
 
 private:
-  // A thread has kEach x kEach elements of a tile, kSide apart.
-  static constexpr int64_t kTile = 32, kDepth = 16, kSide = 8, kEach = kTile / kSide;
+  // Threads of a workgroup stand in a square; their elements are kSide apart.
+  static constexpr int64_t kDepth = 16, kSide = 8;
 
   static SymExpr ceilQuotient(const SymExpr &a, int64_t b) {
     return SymExpr::floorDiv(a + (b - 1), b);
@@ -214,8 +215,9 @@ private:
   GpuKernel &kernel;
   Product &product;
   Location loc;
+  int64_t each, tile; ///< elements of a thread and of the workgroup, along a side
   SymExpr batches, rows, rowTiles, columnTiles;
-  Value lhsTile, rhsTile; ///< [kTile][kDepth] and [kDepth][kTile]
+  Value lhsTile, rhsTile; ///< [tile][kDepth] and [kDepth][tile]
   Values batch;           ///< indices of the tile at hand
   Value group, firstRow, firstColumn;
 };
@@ -244,25 +246,25 @@ void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
   Values at = emit.delinearize(unit, space);
   batch = emit.delinearize(at[0], ArrayRef(product.rows).take_front(product.batchDims));
   group = at[1];
-  firstRow = emit.mul(at[2], emit.constant(kTile));
-  firstColumn = emit.mul(at[3], emit.constant(kTile));
+  firstRow = emit.mul(at[2], emit.constant(tile));
+  firstColumn = emit.mul(at[3], emit.constant(tile));
   Value side = emit.constant(kSide);
   Value threadRow = emit.div(kernel.thread, side), threadColumn = emit.rem(kernel.thread, side);
   Value depth = emit.size(product.depth);
 
-  Values zeros(kEach * kEach, product.zero(emit));
+  Values zeros(each * each, product.zero(emit));
   Values sums = emit.loop(
       emit.constant(0), emit.size(ceilQuotient(product.depth, kDepth)), zeros,
       [&](LoopEmitter &e, Value step, ValueRange carried) {
         Value firstK = e.mul(step, e.constant(kDepth));
-        fill(e, lhsTile, kTile, kDepth, [&](LoopEmitter &e, Value line, Value inner) {
+        fill(e, lhsTile, tile, kDepth, [&](LoopEmitter &e, Value line, Value inner) {
           Value row = e.add(firstRow, line), k = e.add(firstK, inner);
           Value isInside = e.both(e.less(row, e.size(rows)), e.less(k, depth));
           return guarded(e, isInside, [&](LoopEmitter &e) {
             return product.lhs(e, rowIndices(e, row), group, k);
           });
         });
-        fill(e, rhsTile, kDepth, kTile, [&](LoopEmitter &e, Value line, Value inner) {
+        fill(e, rhsTile, kDepth, tile, [&](LoopEmitter &e, Value line, Value inner) {
           Value k = e.add(firstK, line), column = e.add(firstColumn, inner);
           Value isInside = e.both(e.less(column, e.size(product.columns)), e.less(k, depth));
           return guarded(e, isInside,
@@ -273,31 +275,31 @@ void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
             e.constant(0), e.constant(kDepth), carried,
             [&](LoopEmitter &e, Value k, ValueRange sums) {
               Values left, right, results;
-              for (int64_t i = 0; i < kEach; ++i) {
+              for (int64_t i = 0; i < each; ++i) {
                 Value line = e.add(threadRow, i * kSide);
                 left.push_back(memref::LoadOp::create(e.builder, loc, lhsTile,
                                                       e.add(e.mul(line, e.constant(kDepth)), k)));
                 Value column = e.add(threadColumn, i * kSide);
                 right.push_back(memref::LoadOp::create(e.builder, loc, rhsTile,
-                                                       e.add(e.mul(k, e.constant(kTile)), column)));
+                                                       e.add(e.mul(k, e.constant(tile)), column)));
               }
-              for (int64_t i = 0; i < kEach; ++i)
-                for (int64_t j = 0; j < kEach; ++j)
-                  results.push_back(product.multiplyAdd(e, left[i], right[j], sums[i * kEach + j]));
+              for (int64_t i = 0; i < each; ++i)
+                for (int64_t j = 0; j < each; ++j)
+                  results.push_back(product.multiplyAdd(e, left[i], right[j], sums[i * each + j]));
               return results;
             });
         kernel.barrier(e.builder);
         return next;
       });
 
-  for (int64_t i = 0; i < kEach; ++i) {
+  for (int64_t i = 0; i < each; ++i) {
     Value row = emit.add(firstRow, emit.add(threadRow, i * kSide));
     emit.branch(emit.less(row, emit.size(rows)), [&](LoopEmitter &e) {
       Values indices = rowIndices(e, row);
-      for (int64_t j = 0; j < kEach; ++j) {
+      for (int64_t j = 0; j < each; ++j) {
         Value column = e.add(firstColumn, e.add(threadColumn, j * kSide));
         e.branch(e.less(column, e.size(product.columns)), [&](LoopEmitter &inner) {
-          product.store(inner, indices, group, column, sums[i * kEach + j]);
+          product.store(inner, indices, group, column, sums[i * each + j]);
         });
       }
     });
@@ -306,8 +308,8 @@ void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
 
 void TiledProduct::build() {
   kernel.launch.block = kSide * kSide;
-  lhsTile = kernel.allocateShared(product.sumType, kTile * kDepth);
-  rhsTile = kernel.allocateShared(product.sumType, kDepth * kTile);
+  lhsTile = kernel.allocateShared(product.sumType, tile * kDepth);
+  rhsTile = kernel.allocateShared(product.sumType, kDepth * tile);
   kernel.launch.grid = batches * product.groups * rowTiles * columnTiles;
   kernel.emitWorkgroupUnits([&](LoopEmitter &emit, Value unit) { emitTile(emit, unit); });
 }
@@ -322,6 +324,9 @@ LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
       rows >= 8 && typicalValue(product.columns) >= 8 && typicalValue(product.depth) >= 8;
   if (!isTiled)
     return buildByElement(kernel, product);
-  TiledProduct(kernel, product).build();
+  // Of large ones, tiles that load an eighth of what they multiply.
+  bool isLarge = rows >= 256 && typicalValue(product.columns) >= 64 &&
+                 product.sumType.getIntOrFloatBitWidth() <= 32;
+  TiledProduct(kernel, product, isLarge ? 8 : 4).build();
   return success();
 }

@@ -25,6 +25,8 @@
 #include "mlir/Target/SPIRV/Serialization.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::spirvcode;
@@ -129,6 +131,19 @@ static void expandUnsignedCast(arith::IndexCastUIOp op) {
   op.erase();
 }
 
+/// The approximations convert NaN to an integer whose value does not matter; drivers that make
+/// poison of it would let that swallow the result.
+static void keepDefined(arith::FPToSIOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type type = op.getIn().getType();
+  Value low = arith::ConstantOp::create(
+      builder, loc,
+      builder.getFloatAttr(type, -std::ldexp(1.0, op.getType().getIntOrFloatBitWidth() - 1)));
+  Value isNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, op.getIn(), low);
+  op.setOperand(arith::SelectOp::create(builder, loc, isNumber, op.getIn(), low));
+}
+
 /// Vulkan leaves the remainder of negative numbers undefined, and what upstream makes of it
 /// some drivers compute wrongly.
 static void expandRemainder(arith::RemSIOp op) {
@@ -162,6 +177,8 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
       expandRemainder(remainder);
     else if (auto cast = dyn_cast<arith::IndexCastUIOp>(op))
       expandUnsignedCast(cast);
+    else if (auto conversion = dyn_cast<arith::FPToSIOp>(op))
+      keepDefined(conversion);
   });
   // Upstream converts allocations in workgroup memory, but not attributions.
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());

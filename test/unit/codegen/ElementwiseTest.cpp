@@ -227,6 +227,20 @@ TEST_P(ElementwiseTest, RespectsStrides) {
     })");
 }
 
+// What is not a number stays so, also where the compiler sees it.
+TEST_P(ElementwiseTest, KeepsConstantNaN) {
+  for (const char *function : {"exp", "log", "tanh", "erf", "expm1", "log1p"})
+    check(llvm::formatv(R"(
+      dispatch.kernel @k(%x: tensor<37xf32>) -> tensor<37xf32> {{
+        %0 = lumen.constant dense<0x7FC00000> : tensor<37xf32>
+        %1 = lumen.binary <sub> %0, %x : tensor<37xf32>
+        %2 = lumen.unary <{0}> %1 : tensor<37xf32> -> tensor<37xf32>
+        dispatch.yield %2 : tensor<37xf32>
+      })",
+                        function)
+              .str());
+}
+
 TEST_P(ElementwiseTest, ReadsConstantsAndIndices) {
   check(R"(
     dispatch.kernel @k(%a: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x3xi1>) {

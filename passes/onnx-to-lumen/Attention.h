@@ -34,6 +34,8 @@ public:
 
   /// [batch, heads, rows, keys], the shape of the scores.
   const Sizes &getShape() const { return shape; }
+  /// Of query, key and value.
+  mlir::Type getElementType() const { return Emitter::typeOf(query).getElementType(); }
 
   /// Adds to the scores what can be broadcast to their shape, which the caller has checked.
   void addBias(mlir::Value addend);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/onnx-to-lumen/Attention.h"
+#include "passes/onnx-to-lumen/Quantization.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -65,13 +66,13 @@ static LogicalResult applyPadding(Node &node, unsigned index, StringRef name,
     return node.error() << name << " has shape " << shapeText(given)
                         << ", expected one to three dimensions";
   }
-  RankedTensorType type = Emitter::typeOf(isKept).clone(node.inputType(0).getElementType());
+  RankedTensorType type = Emitter::typeOf(isKept).clone(attention.getElementType());
   attention.addBias(emit.select(isKept, emit.splat(type, 0), emit.splat(type, filter)));
   return success();
 }
 
 /// Input `index` is added to the scores. It may leave out the last keys, if those are hidden.
-static LogicalResult applyBias(Node &node, unsigned index, Attention &attention) {
+static LogicalResult applyBias(Node &node, int index, Attention &attention) {
   if (!node.input(index))
     return success();
   FailureOr<Value> bias =
@@ -86,12 +87,12 @@ static LogicalResult applyBias(Node &node, unsigned index, Attention &attention)
 }
 
 /// The result, heads side by side, with the padding that input `padding` says and the bias of
-/// input 5. A query may see only what came before it, of which `past` are in the cache.
+/// input `bias`. A query may see only what came before it, of which `past` are in the cache.
 static FailureOr<Value> attend(Node &node, Attention &attention, unsigned padding,
-                               StringRef paddingName, const SymExpr &past) {
+                               StringRef paddingName, int bias, const SymExpr &past) {
   readScale(node, attention);
   if (failed(applyPadding(node, padding, paddingName, attention)) ||
-      failed(applyBias(node, 5, attention)))
+      failed(applyBias(node, bias, attention)))
     return failure();
   if (node.integer("unidirectional", 0) != 0)
     attention.hideOutside(node.emit.size(past, node.emit.builder.getI32Type()), std::nullopt, 0);
@@ -120,48 +121,50 @@ static FailureOr<Sizes> readHiddenSizes(Node &node, const SymExpr &width, int64_
   return sizes;
 }
 
-/// Inputs: X, weights and bias of the projection, mask, past, bias of the scores.
-static LogicalResult fusedAttention(Node &node) {
-  Emitter &emit = node.emit;
+/// Inputs of an attention behind its projection; -1 stands for one that there is none of.
+struct ProjectedInputs {
+  int mask, past, bias;
+};
+
+/// Attributes that both forms with a projection of their own have, and no more than the
+/// inputs that are known.
+static FailureOr<int64_t> checkProjected(Node &node, unsigned numInputs) {
   FailureOr<int64_t> heads = node.count("num_heads", 0);
   if (failed(heads) || failed(expectRank(node, 0, "input", 3)) ||
-      failed(expectRank(node, 1, "weights", 2)) || failed(node.expectReal()) ||
-      failed(node.expectSameElementType(0, 1)) || failed(rejectInputs(node, 6)))
+      failed(expectRank(node, 1, "weights", 2)) || failed(rejectInputs(node, numInputs)))
     return failure();
   for (StringRef name : {"do_rotary", "past_present_share_buffer"})
     if (node.integer(name, 0) != 0)
       return node.error() << "attribute '" << name << "' is 1, expected 0";
   node.ignore("rotary_embedding_dim");
-  Sizes x = node.inputShape(0), weights = node.inputShape(1);
-  FailureOr<Sizes> widths = readHiddenSizes(node, weights[1], *heads);
-  FailureOr<Value> matrix = agree(node, node.input(1), {x[2], weights[1]}, "weights");
-  if (failed(widths) || failed(matrix))
-    return failure();
-  Value product = emit.create<ContractOp>(
-      emit.typed({x[0], x[1], weights[1]}, node.inputType(0).getElementType()), node.input(0),
-      *matrix, /*transpose_lhs=*/false,
-      /*transpose_rhs=*/false, /*packed=*/false);
-  FailureOr<Value> projected = addLastBias(node, product, 2);
-  if (failed(projected))
-    return failure();
+  return heads;
+}
+
+/// Attention of queries, keys and values side by side, which the projection has made.
+static LogicalResult attendProjected(Node &node, Value projected, ArrayRef<SymExpr> widths,
+                                     int64_t heads, const ProjectedInputs &inputs) {
+  Emitter &emit = node.emit;
   SmallVector<Value> parts;
   SymExpr offset = 0;
-  for (const SymExpr &width : *widths) {
+  for (const SymExpr &width : widths) {
     FailureOr<Value> part =
-        splitHeads(node, emit.sliceAxis(*projected, 2, offset, width), *heads, "projection");
+        splitHeads(node, emit.sliceAxis(projected, 2, offset, width), heads, "projection");
     if (failed(part))
       return failure();
     parts.push_back(*part);
     offset += width;
   }
   SymExpr past = 0;
-  if (node.input(4)) {
+  if (Value given = node.input(inputs.past)) {
     Sizes key = Emitter::shapeOf(parts[1]);
-    if (failed(node.expectSameElementType(0, 4)) || failed(expectRank(node, 4, "past", 5)))
+    Type real = Emitter::typeOf(projected).getElementType(),
+         type = node.inputType(inputs.past).getElementType();
+    if (type != real)
+      return node.error() << "past has element type " << type << ", expected " << real;
+    if (failed(expectRank(node, inputs.past, "past", 5)))
       return failure();
-    past = node.inputShape(4)[3];
-    FailureOr<Value> cache =
-        agree(node, node.input(4), {SymExpr(2), key[0], key[1], past, key[3]}, "past");
+    past = node.inputShape(inputs.past)[3];
+    FailureOr<Value> cache = agree(node, given, {SymExpr(2), key[0], key[1], past, key[3]}, "past");
     if (failed(cache))
       return failure();
     for (int64_t i : {0, 1}) {
@@ -173,7 +176,7 @@ static LogicalResult fusedAttention(Node &node) {
     }
   }
   Attention attention(emit, parts[0], parts[1], parts[2]);
-  FailureOr<Value> result = attend(node, attention, 3, "mask_index", past);
+  FailureOr<Value> result = attend(node, attention, inputs.mask, "mask_index", inputs.bias, past);
   if (failed(result))
     return failure();
   Value present;
@@ -186,6 +189,42 @@ static LogicalResult fusedAttention(Node &node) {
     present = emit.concat({emit.reshape(parts[1], half), emit.reshape(*value, half)}, 0);
   }
   return node.yield({*result, present});
+}
+
+/// Inputs: X, weights and bias of the projection, mask, past, bias of the scores.
+static LogicalResult fusedAttention(Node &node) {
+  Emitter &emit = node.emit;
+  FailureOr<int64_t> heads = checkProjected(node, 6);
+  if (failed(heads) || failed(node.expectReal()) || failed(node.expectSameElementType(0, 1)))
+    return failure();
+  Sizes x = node.inputShape(0), weights = node.inputShape(1);
+  FailureOr<Sizes> widths = readHiddenSizes(node, weights[1], *heads);
+  FailureOr<Value> matrix = agree(node, node.input(1), {x[2], weights[1]}, "weights");
+  if (failed(widths) || failed(matrix))
+    return failure();
+  Value product = emit.create<ContractOp>(
+      emit.typed({x[0], x[1], weights[1]}, node.inputType(0).getElementType()), node.input(0),
+      *matrix, /*transpose_lhs=*/false,
+      /*transpose_rhs=*/false, /*packed=*/false);
+  FailureOr<Value> projected = addLastBias(node, product, 2);
+  if (failed(projected))
+    return failure();
+  return attendProjected(node, *projected, *widths, *heads, {3, 4, 5});
+}
+
+/// Inputs: X, weights and bias of the projection, scales of X and weights, mask, zero points of
+/// X and weights, past.
+static LogicalResult quantizedAttention(Node &node) {
+  FailureOr<int64_t> heads = checkProjected(node, 9);
+  if (failed(heads))
+    return failure();
+  FailureOr<Sizes> widths = readHiddenSizes(node, node.inputShape(1)[1], *heads);
+  FailureOr<Value> product =
+      failed(widths) ? FailureOr<Value>(failure()) : emitScaledProduct(node, {0, 3, 6}, {1, 4, 7});
+  FailureOr<Value> projected = failed(product) ? product : addLastBias(node, *product, 2);
+  if (failed(projected))
+    return failure();
+  return attendProjected(node, *projected, *widths, *heads, {5, 8, -1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,7 +329,7 @@ static LogicalResult multiHeadAttention(Node &node) {
     return failure();
   Attention attention(emit, (*parts)[0], *key, *value);
   attention.keepsScores = node.hasOutput(3);
-  FailureOr<Value> result = attend(node, attention, 4, "key_padding_mask", *past);
+  FailureOr<Value> result = attend(node, attention, 4, "key_padding_mask", 5, *past);
   if (failed(result))
     return failure();
   return node.yield({*result, *key, *value, attention.probabilities});
@@ -489,6 +528,8 @@ static const OperatorRow rows[] = {
         .ofMicrosoft(),
     OperatorRow{"GroupQueryAttention", 1, 17, groupQueryAttention,
                 "caches of floats, without sliding; no norms of heads"}
+        .ofMicrosoft(),
+    OperatorRow{"QAttention", 5, 9, quantizedAttention, "no rotary positions, no shared buffers"}
         .ofMicrosoft(),
     OperatorRow{"MultiHeadAttention", 1, 10, multiHeadAttention, "no shared buffers"}.ofMicrosoft(),
 };

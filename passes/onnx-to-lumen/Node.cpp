@@ -429,8 +429,9 @@ FailureOr<Value> lumen::addLastBias(Node &node, Value x, unsigned bias) {
     return x;
   Emitter &emit = node.emit;
   Sizes shape = Emitter::shapeOf(x), given = node.inputShape(bias);
-  if (failed(node.expectSameElementType(0, bias)))
-    return failure();
+  Type element = Emitter::typeOf(x).getElementType(), type = node.inputType(bias).getElementType();
+  if (type != element)
+    return node.error() << "bias has element type " << type << ", expected " << element;
   if (shape.empty())
     return node.error() << "a scalar has no last dimension to which a bias is added";
   if (given.size() != 1 ||

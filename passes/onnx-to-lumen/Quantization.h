@@ -48,6 +48,16 @@ mlir::FailureOr<mlir::Value> dequantize(Node &node, mlir::Value x, Quantization 
 mlir::FailureOr<mlir::Value> quantize(Node &node, mlir::Value x, Quantization how, mlir::Type to,
                                       bool saturates = true);
 
+/// The inputs of a node that a quantised operand is; -1 stands for one that there is none of.
+struct QuantizedInputs {
+  int data, scale, zero;
+};
+
+/// The product of two quantised operands of a node, in integers, as the numbers that it stands
+/// for.
+mlir::FailureOr<mlir::Value> emitScaledProduct(Node &node, const QuantizedInputs &lhs,
+                                               const QuantizedInputs &rhs);
+
 /// A quantised tensor behind numbers that `dequantize` made of it.
 struct Dequantized {
   mlir::Value data;

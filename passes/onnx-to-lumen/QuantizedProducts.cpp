@@ -13,11 +13,6 @@ using namespace lumen;
 
 using BK = BinaryKind;
 
-/// The inputs that say what a quantised tensor is; -1 where the operator has none.
-struct Operand {
-  int data, scale, zero;
-};
-
 static LogicalResult expectBytes(Node &node, int index) {
   Type type = node.inputType(index).getElementType();
   if (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == 8)
@@ -26,7 +21,7 @@ static LogicalResult expectBytes(Node &node, int index) {
                       << ", expected i8 or ui8";
 }
 
-static LogicalResult expectBytes(Node &node, const Operand &operand) {
+static LogicalResult expectBytes(Node &node, const QuantizedInputs &operand) {
   if (failed(expectBytes(node, operand.data)))
     return failure();
   if (!node.input(operand.zero))
@@ -130,7 +125,8 @@ static FailureOr<Value> emitSums(Node &node, Value input, Value inputZero, Value
 }
 
 /// The same of inputs, of which the image is the first.
-static FailureOr<Value> emitSums(Node &node, const Operand &input, const Operand &weight) {
+static FailureOr<Value> emitSums(Node &node, const QuantizedInputs &input,
+                                 const QuantizedInputs &weight) {
   if (failed(expectBytes(node, input)) || failed(expectBytes(node, weight)))
     return failure();
   FailureOr<Value> image = readChannelsLast(node);
@@ -212,7 +208,8 @@ static FailureOr<Value> withBias(Node &node, Value value, Value bias) {
 }
 
 /// Sums as elements of the result: one factor for all three scales rounds once.
-static FailureOr<Value> requantized(Node &node, Value sums, Value scale, const Operand &result) {
+static FailureOr<Value> requantized(Node &node, Value sums, Value scale,
+                                    const QuantizedInputs &result) {
   FailureOr<Value> factor = divideByScalar(node, scale, node.input(result.scale));
   FailureOr<Value> real = failed(factor) ? factor : scaled(node, sums, *factor);
   if (failed(real))
@@ -317,7 +314,8 @@ static LogicalResult yieldValue(Node &node, FailureOr<Value> value) {
   return failed(value) ? failure() : node.yield(*value);
 }
 
-static FailureOr<Value> emitProduct(Node &node, const Operand &lhs, const Operand &rhs) {
+static FailureOr<Value> emitProduct(Node &node, const QuantizedInputs &lhs,
+                                    const QuantizedInputs &rhs) {
   if (failed(expectBytes(node, lhs)) || failed(expectBytes(node, rhs)))
     return failure();
   return emitProduct(node, node.input(lhs.data), node.input(lhs.zero), node.input(rhs.data),
@@ -359,7 +357,7 @@ static LogicalResult qGemm(Node &node) {
   auto transposed = [&](StringRef attribute, Value value) {
     return node.integer(attribute, 0) ? emit.transpose(value, {1, 0}) : value;
   };
-  const Operand lhs{0, 1, 2}, rhs{3, 4, 5};
+  const QuantizedInputs lhs{0, 1, 2}, rhs{3, 4, 5};
   if (failed(expectBytes(node, lhs)) || failed(expectBytes(node, rhs)))
     return failure();
   if (node.inputRank(0) != 2 || node.inputRank(3) != 2)
@@ -377,16 +375,22 @@ static LogicalResult qGemm(Node &node) {
                                         : scaled(node, *biased, *scale));
 }
 
+FailureOr<Value> lumen::emitScaledProduct(Node &node, const QuantizedInputs &lhs,
+                                          const QuantizedInputs &rhs) {
+  FailureOr<Value> sums = emitProduct(node, lhs, rhs);
+  FailureOr<Value> scale =
+      failed(sums) ? sums : productScale(node, node.input(lhs.scale), node.input(rhs.scale));
+  return failed(scale) ? scale : scaled(node, *sums, *scale);
+}
+
 static LogicalResult matMulIntegerToFloat(Node &node) {
-  FailureOr<Value> sums = emitProduct(node, {0, 2, 4}, {1, 3, 5});
-  FailureOr<Value> scale = failed(sums) ? sums : productScale(node, node.input(2), node.input(3));
-  FailureOr<Value> result = failed(scale) ? scale : scaled(node, *sums, *scale);
+  FailureOr<Value> result = emitScaledProduct(node, {0, 2, 4}, {1, 3, 5});
   return yieldValue(node, failed(result) ? result : withBias(node, *result, node.input(6)));
 }
 
 /// Quantises A as DynamicQuantizeLinear does.
 static LogicalResult dynamicQuantizeMatMul(Node &node) {
-  const Operand rhs{1, 2, 3};
+  const QuantizedInputs rhs{1, 2, 3};
   if (failed(expectBytes(node, rhs)))
     return failure();
   FailureOr<SmallVector<Value>> lhs = node.convertAs("DynamicQuantizeLinear", node.input(0));

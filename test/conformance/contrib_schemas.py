@@ -58,6 +58,7 @@ ROWS = [
     ("RotaryEmbedding", "T int64 T T -> T", "interleaved:INT is_packed_batching:INT num_heads:INT"
      " rotary_embedding_dim:INT scale:FLOAT"),
     ("Attention", "F F F int32 F F -> F F", f"{HEADS} qkv_hidden_sizes:INTS"),
+    ("QAttention", "Q Q2 F float F int32 Q Q2 F -> F F", "num_heads:INT unidirectional:INT"),
     ("MultiHeadAttention", "F F F F int32 F F F -> F F F", HEADS),
     ("GroupQueryAttention", "F F F F F int32 int32 F F -> F F F", "do_rotary:INT kv_num_heads:INT"
      " local_window_size:INT num_heads:INT rotary_interleaved:INT scale:FLOAT smooth_softmax:INT"

@@ -116,6 +116,15 @@ for b in BYTES:
             f" ={SCALE} ={zero(b)}{bias}")
         row("com.microsoft::MatMulIntegerToFloat", f"{data('u8', '5x37')} ={data(b, '37x19')}"
             f" {SCALE} =19@0.01~0.05 {zero('u8')} ={zero(b, 19)}{bias}")
+for b, scale in itertools.product(BYTES, ("=scalar@0.01~0.05", "=24@0.01~0.05")):
+    columns = 24 if "24" in scale else "scalar"
+    quantised = f"{data('u8', '2x5x7')} ={data(b, '7x24')} =24 {SCALE} {scale}"
+    points = f"{zero('u8')} ={zero(b, columns)}"
+    for mask in ("-", "i32:2@1~5", "i32:2x5@0~1"):
+        row("com.microsoft::QAttention", f"{quantised} {mask} {points}", num_heads=2)
+    row("com.microsoft::QAttention", f"{quantised} - {points}", num_heads=2, unidirectional=1)
+    row("com.microsoft::QAttention", f"{quantised} - {points} 2x2x2x3x4@-2~2", outputs=2,
+        num_heads=2, unidirectional=1)
 # One zero point for each matrix and column, or each matrix and row.
 for b in BYTES:
     operands = f"{data('u8', '2x3x4x5')} {data(b, '2x3x5x6')}"

@@ -188,6 +188,30 @@ def product_to_float(g):
     g.fix_all()
 
 
+@recipe("quantization", "QAttention", CONTRIB)
+def quantized_attention(g):
+    g.may_be_empty = False
+    batch, length, inputs, heads = g.integer(1, 2), g.integer(2, 5), g.integer(1, 9), \
+        g.integer(1, 3)
+    width = heads * g.integer(1, 6)
+    g.attributes["num_heads"] = heads
+    data(g, [batch, length, inputs])
+    data(g, [inputs, 3 * width], 1)
+    g.operand([3 * width], -1, 1, constant=0.5)
+    scales = g.pick([[], [3 * width]])
+    scale(g)
+    scale(g, scales)
+    if g.maybe(0.5):
+        masks = [g.rng.integers(1, length + 1, batch), g.rng.integers(0, 2, (batch, length))]
+        g.give(np.asarray(g.pick(masks), np.int32))
+    else:
+        g.absent()
+    zero(g)
+    zero(g, scales)
+    g.attribute("unidirectional", [0, 1])
+    g.fix_all()
+
+
 # ---- Windows ---------------------------------------------------------------
 
 

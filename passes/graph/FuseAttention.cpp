@@ -1,5 +1,6 @@
 //===- FuseAttention.cpp - attention that is spelled out ------------------===//
 
+#include "dialects/Lumen/AttentionRows.h"
 #include "passes/graph/Constants.h"
 #include "passes/graph/Passes.h"
 
@@ -135,7 +136,8 @@ static LogicalResult fuseAttention(ContractOp op, PatternRewriter &rewriter) {
     return failure();
   ContractOp product = scores->product;
   auto isKnown = [](const SymExpr &size) { return size.asConstant().value_or(0) > 0; };
-  if (!isKnown(sizesOf(product.getLhs())[3]) || !isKnown(sizesOf(op)[3]))
+  if (!isKnown(sizesOf(product.getLhs())[3]) || !isKnown(sizesOf(op)[3]) ||
+      !paysAsOneAttention(sizesOf(op)[2], 1))
     return failure();
   Location loc = op.getLoc();
   Value mask = scores->mask ? withoutRepetition(rewriter, scores->mask) : Value();

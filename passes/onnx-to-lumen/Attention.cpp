@@ -1,6 +1,8 @@
 //===- Attention.cpp - attention of heads ---------------------------------===//
 
 #include "passes/onnx-to-lumen/Attention.h"
+
+#include "dialects/Lumen/AttentionRows.h"
 #include "passes/onnx-to-lumen/ControlFlow.h"
 
 using namespace mlir;
@@ -108,8 +110,7 @@ Value Attention::isWithin(Value begin, Value end) {
 }
 
 Value Attention::emitBiased(double hidden) {
-  Value scores =
-      bias ? emit.binary(BK::Add, capped, emit.broadcastTo(bias, shape)) : capped;
+  Value scores = bias ? emit.binary(BK::Add, capped, emit.broadcastTo(bias, shape)) : capped;
   if (!isSeen)
     return scores;
   return emit.select(emit.broadcastTo(isSeen, shape), scores, emit.splatLike(scores, hidden));
@@ -120,7 +121,8 @@ bool Attention::isOneKernel() const {
   auto isKnown = [](const SymExpr &size) { return size.asConstant().value_or(0) > 0; };
   // Narrower floats are rounded between the products, and wider ones have no fast kernel.
   return Emitter::typeOf(query).getElementType().isF32() && (!softmaxType || softmaxType.isF32()) &&
-         isKnown(q[1]) && isKnown(q[3]) && isKnown(v[1]) && isKnown(v[3]) && !sink &&
+         isKnown(q[1]) && isKnown(q[3]) && isKnown(v[1]) && isKnown(v[3]) &&
+         paysAsOneAttention(q[2], *q[1].asConstant() / *v[1].asConstant()) && !sink &&
          !keepsScores && !changeScores && !changeProbabilities;
 }
 
@@ -136,8 +138,7 @@ Value Attention::emitOneKernel() {
   }
   double factor = scale.value_or(1 / std::sqrt(static_cast<double>(*q[3].asConstant())));
   auto dims = emit.builder.getDenseI64ArrayAttr({0, 1, 2, 3});
-  RankedTensorType type =
-      emit.typed({q[0], q[1], q[2], Emitter::shapeOf(value)[3]}, element);
+  RankedTensorType type = emit.typed({q[0], q[1], q[2], Emitter::shapeOf(value)[3]}, element);
   return emit.create<AttentionOp>(type, query, key, value, mask, causalFirst, dims, dims, dims,
                                   dims, emit.builder.getF64FloatAttr(factor),
                                   emit.builder.getF64FloatAttr(softcap));

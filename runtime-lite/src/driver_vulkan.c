@@ -4,6 +4,8 @@
  * is kept and submitted again, as long as nothing has moved. */
 #define _GNU_SOURCE
 #include "benchmark.h"
+#include "cpu.h"
+#include "cpu_levels.h"
 #include "driver.h"
 #include "vulkan_batch.h"
 
@@ -83,7 +85,10 @@ static void vulkan_describe(const device *device, lumen_model_info *info) {
 static void vulkan_describe_level(const device *device, uint32_t index, lumen_level_info *info) {
   const vk_device *state = device->state;
   const lumen_abi_model *abi = device->model->abi;
-  info->available = abi->levels[index].target == LUMEN_ABI_SPIRV;
+  /* Kernels that the host runs have a level of its own. */
+  info->available = abi->levels[index].target == LUMEN_ABI_CPU
+                        ? lumen_cpu_level_fits(abi, index, lumen_cpu_features())
+                        : abi->levels[index].target == LUMEN_ABI_SPIRV;
   for (uint32_t k = 0; k < abi->num_kernels; ++k)
     info->num_kernels += state->variants[k]->level == index;
 }

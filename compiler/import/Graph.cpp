@@ -160,14 +160,8 @@ void GraphBuilder::checkDeclaredInitializer(const ValueInfoProto &input, Scope &
     return;
   if (declared.getElementType() != actual.getElementType() ||
       failed(verifyCompatibleShape(declared.getShape(), actual.getShape()))) {
-    auto show = [](RankedTensorType type) {
-      std::string text;
-      llvm::raw_string_ostream(text)
-          << shapeString(type.getShape()) << " x " << type.getElementType();
-      return text;
-    };
-    diagnostics.error(what + ": is declared as " + show(declared) + ", but its initializer is " +
-                      show(actual));
+    diagnostics.error(what + ": is declared as " + onnx::typeText(declared) +
+                      ", but its initializer is " + onnx::typeText(actual));
   }
 }
 

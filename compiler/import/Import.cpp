@@ -5,6 +5,7 @@
 #include "compiler/import/Graph.h"
 #include "compiler/import/Schema.h"
 
+#include "google/protobuf/io/coded_stream.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -27,20 +28,31 @@ static void checkModel(const ::onnx::ModelProto &model, Diagnostics &diagnostics
     diagnostics.warning("the model's training information is left out");
 }
 
-/// Why a file is not a model; an empty string when it may be one.
+/// What is wrong with a file that cannot be read; an empty string if nothing is.
 static std::string parse(StringRef file, ::onnx::ModelProto &model) {
+  StringRef noModel = "not an ONNX model: ";
   if (file.empty())
-    return "the file is empty";
-  llvm::Expected<std::string> skeleton = wire::cut(file, modelSchema());
-  if (!skeleton)
-    return llvm::toString(skeleton.takeError());
+    return (noModel + "the file is empty").str();
+  wire::Limits limits;
+  llvm::Expected<std::string> skeleton = wire::cut(file, modelSchema(), limits);
+  if (!skeleton) {
+    std::string fault;
+    llvm::handleAllErrors(skeleton.takeError(), [&](const llvm::StringError &error) {
+      bool isLarge = error.convertToErrorCode() == make_error_code(wire::kExceedsLimit);
+      fault = ((isLarge ? "too large to be read: " : noModel) + error.getMessage()).str();
+    });
+    return fault;
+  }
   // The walk has checked everything that protobuf checks, and protobuf would
   // write to stderr by itself.
   google::protobuf::LogSilencer silencer;
-  if (!model.ParseFromArray(skeleton->data(), int(skeleton->size())))
-    return "the message cannot be parsed";
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t *>(skeleton->data()),
+                                                int(skeleton->size()));
+  stream.SetRecursionLimit(int(limits.depth));
+  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    return (noModel + "the message cannot be parsed").str();
   if (!model.has_graph())
-    return "it has no graph";
+    return (noModel + "it has no graph").str();
   return "";
 }
 
@@ -67,7 +79,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, std::unique_ptr<llvm::Mem
   ::onnx::ModelProto model;
   std::string fault = parse(file, model);
   if (!fault.empty()) {
-    diagnostics.error("not an ONNX model: " + fault);
+    diagnostics.error(fault);
     return {};
   }
   checkModel(model, diagnostics);

@@ -25,11 +25,6 @@ TensorReader::TensorReader(MLIRContext *context, StringRef modelPath, StringRef 
     folder = ".";
 }
 
-/// "3x4 x f32".
-static std::string describe(ArrayRef<int64_t> shape, const ElementKind &kind) {
-  return (shape.empty() ? "a scalar " : shapeString(shape) + " x ") + kind.name;
-}
-
 static ArrayRef<int64_t> dimsOf(const ::onnx::TensorProto &tensor) {
   static_assert(sizeof(tensor.dims().Get(0)) == sizeof(int64_t), "dims are int64");
   return {reinterpret_cast<const int64_t *>(tensor.dims().data()), size_t(tensor.dims_size())};
@@ -112,7 +107,8 @@ bool TensorReader::typed(const ::onnx::TensorProto &tensor, const ElementKind &k
     expected = rawSize(count, kind.bits);
   if (given != expected) {
     diagnostics.error(what + ": " + Twine(given) + " numbers in " + expectedName + ", expected " +
-                      Twine(expected) + " for " + describe(dimsOf(tensor), kind));
+                      Twine(expected) + " for " +
+                      onnx::typeText(RankedTensorType::get(dimsOf(tensor), kind.type(context))));
     return false;
   }
 
@@ -195,7 +191,8 @@ std::optional<TensorBytes> TensorReader::locate(const ::onnx::TensorProto &tenso
   }
   if (result.bytes.size() != expected) {
     diagnostics.error(what + ": " + Twine(result.bytes.size()) + " bytes of data, expected " +
-                      Twine(expected) + " for " + describe(dimsOf(tensor), kind));
+                      Twine(expected) + " for " +
+                      onnx::typeText(RankedTensorType::get(dimsOf(tensor), kind.type(context))));
     return std::nullopt;
   }
   return result;
@@ -332,7 +329,7 @@ TypedAttr TensorReader::strings(const ::onnx::TensorProto &tensor, RankedTensorT
   if (tensor.string_data_size() != count) {
     diagnostics.error(what + ": " + Twine(tensor.string_data_size()) +
                       " strings in string_data, expected " + Twine(count) + " for " +
-                      shapeString(type.getShape()) + " x string");
+                      onnx::typeText(type));
     return {};
   }
   SmallVector<StringRef> values(tensor.string_data().begin(), tensor.string_data().end());
@@ -353,13 +350,13 @@ TypedAttr TensorReader::read(const ::onnx::TensorProto &tensor, const Twine &wha
     return {};
   }
   ArrayRef<int64_t> dims = dimsOf(tensor);
+  if (!checkRank(dims.size(), what, diagnostics))
+    return {};
   std::optional<int64_t> count = countElements(dims);
   if (!count) {
     bool isNegative = llvm::any_of(dims, [](int64_t size) { return size < 0; });
-    diagnostics.error(
-        what + ": shape " +
-        llvm::join(llvm::map_range(dims, [](int64_t size) { return std::to_string(size); }), "x") +
-        (isNegative ? " has a negative size" : " is larger than memory can be"));
+    diagnostics.error(what + ": shape " + shapeText(dims) +
+                      (isNegative ? " has a negative size" : " is larger than memory can be"));
     return {};
   }
   if (!isValid(tensor, what))
@@ -406,6 +403,8 @@ onnx::SparseTensorAttr TensorReader::read(const ::onnx::SparseTensorProto &tenso
     return {};
   ArrayRef<int64_t> dims(reinterpret_cast<const int64_t *>(tensor.dims().data()),
                          size_t(tensor.dims_size()));
+  if (!checkRank(dims.size(), what, diagnostics))
+    return {};
   if (!countElements(dims)) {
     diagnostics.error(what + ": its shape has a negative size or is larger than memory can be");
     return {};
@@ -417,9 +416,9 @@ onnx::SparseTensorAttr TensorReader::read(const ::onnx::SparseTensorProto &tenso
   if (valuesType.getRank() != 1 || !indicesType.getElementType().isInteger(64) ||
       !(isLinear || (isRows && indicesType.getDimSize(1) == rank)) ||
       indicesType.getDimSize(0) != valuesType.getDimSize(0)) {
-    diagnostics.error(what + ": values of shape " + shapeString(valuesType.getShape()) +
-                      " and indices of shape " + shapeString(indicesType.getShape()) +
-                      " do not make up a sparse tensor of " + shapeString(dims));
+    diagnostics.error(what + ": values of shape " + shapeText(valuesType.getShape()) +
+                      " and indices of shape " + shapeText(indicesType.getShape()) +
+                      " do not make up a sparse tensor of " + shapeText(dims));
     return {};
   }
   return onnx::SparseTensorAttr::get(context, values, indices,

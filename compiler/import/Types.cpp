@@ -67,15 +67,12 @@ const ElementKind *findElementKind(int32_t code) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-std::string shapeString(ArrayRef<int64_t> shape) {
-  if (shape.empty())
-    return "scalar";
-  return llvm::join(llvm::map_range(shape,
-                                    [](int64_t size) {
-                                      return ShapedType::isDynamic(size) ? std::string("?")
-                                                                         : std::to_string(size);
-                                    }),
-                    "x");
+bool checkRank(size_t rank, const Twine &what, Diagnostics &diagnostics) {
+  if (rank <= size_t(onnx::kMaxRank))
+    return true;
+  diagnostics.error(what + ": has rank " + Twine(rank) + ", expected at most " +
+                    Twine(onnx::kMaxRank));
+  return false;
 }
 
 std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
@@ -179,7 +176,7 @@ void Symbols::bind(ArrayRef<const ::onnx::ValueInfoProto *> inputs, const Import
     ArrayRef<int64_t> shape = options.shapes.find(name)->second;
     const auto *input = llvm::find_if(inputs, [&](auto *value) { return value->name() == name; });
     if (input == inputs.end())
-      diagnostics.error("--shape " + name + "=" + shapeString(shape) +
+      diagnostics.error("--shape " + name + "=" + shapeText(shape) +
                         ": no input has that name; the inputs are " + quotedList(inputNames));
     else
       bindShape(**input, shape, pending, diagnostics);
@@ -230,11 +227,13 @@ std::vector<std::pair<std::string, int64_t>> Symbols::bounds() const {
 
 void Symbols::bindShape(const ::onnx::ValueInfoProto &input, ArrayRef<int64_t> shape,
                         std::vector<Pending> &pending, Diagnostics &diagnostics) {
-  std::string flag = "--shape " + input.name() + "=" + shapeString(shape);
+  std::string flag = "--shape " + input.name() + "=" + shapeText(shape);
   if (!input.type().has_tensor_type()) {
     diagnostics.error(flag + ": the input is not a tensor");
     return;
   }
+  if (!checkRank(shape.size(), flag, diagnostics))
+    return;
   if (!countElements(shape)) {
     diagnostics.error(flag + ": sizes must not be negative, nor the tensor larger than memory");
     return;
@@ -336,6 +335,8 @@ Type TypeReader::tensor(int32_t elementCode, const ::onnx::TensorShapeProto *sha
     return UnrankedTensorType::get(element);
   }
 
+  if (!checkRank(shape->dim_size(), what, diagnostics))
+    return {};
   SmallVector<int64_t> sizes;
   SmallVector<StringAttr> exprs;
   for (auto [axis, dim] : llvm::enumerate(shape->dim())) {
@@ -352,7 +353,8 @@ Type TypeReader::tensor(int32_t elementCode, const ::onnx::TensorShapeProto *sha
   SmallVector<int64_t> fixed = llvm::to_vector(
       llvm::make_filter_range(sizes, [](int64_t size) { return !ShapedType::isDynamic(size); }));
   if (!countElements(fixed)) {
-    diagnostics.error(what + ": a tensor of " + shapeString(sizes) + " x " + kind->name +
+    diagnostics.error(what + ": a tensor of " +
+                      onnx::typeText(RankedTensorType::get(sizes, element)) +
                       " is larger than memory can be");
     return {};
   }

@@ -4,7 +4,7 @@
 
 #include "compiler/import/Import.h"
 #include "compiler/import/Schema.h"
-#include "dialects/Lumen/Symbols.h"
+#include "dialects/Lumen/Shapes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -28,8 +28,8 @@ struct ElementKind {
 /// Null for an unknown code.
 const ElementKind *findElementKind(int32_t code);
 
-/// "1x3x?x4", "scalar".
-std::string shapeString(llvm::ArrayRef<int64_t> shape);
+/// Whether a tensor may have that many dimensions; an error if not.
+bool checkRank(size_t rank, const llvm::Twine &what, Diagnostics &diagnostics);
 
 /// The number of elements; nothing where a size is negative or the tensor would
 /// not fit into the address space.

@@ -77,6 +77,10 @@ private:
   Error fail(uint64_t at, const Twine &what) const {
     return createStringError("byte " + Twine(at) + ": " + what);
   }
+  Error exceeds(uint64_t at, uint64_t limit, const Twine &what) const {
+    return createStringError(make_error_code(kExceedsLimit),
+                             "byte " + Twine(at) + ": more than " + Twine(limit) + " " + what);
+  }
   void copy(uint64_t begin, uint64_t end) { out.append(file.data() + begin, end - begin); }
 
   StringRef file;
@@ -94,8 +98,7 @@ Expected<std::string> Walk::run(const Schema &root) {
       if (Error error = field(stack.back()))
         return std::move(error);
       if (out.size() > limits.remainder)
-        return createStringError("more than " + Twine(limits.remainder) +
-                                 " bytes beside the weights");
+        return exceeds(pos, limits.remainder, "bytes beside the weights");
       continue;
     }
     Frame done = stack.pop_back_val();
@@ -157,9 +160,9 @@ Error Walk::field(const Frame &frame) {
   uint64_t end = pos + value;
   if (known->kind == Kind::Message) {
     if (stack.size() >= limits.depth)
-      return fail(begin, "more than " + Twine(limits.depth) + " messages inside each other");
+      return exceeds(begin, limits.depth, "messages inside each other");
     if (++messages > limits.messages)
-      return fail(begin, "more than " + Twine(limits.messages) + " messages");
+      return exceeds(begin, limits.messages, "messages");
     copy(begin, afterTag);
     const Schema *inner = known->message;
     // `frame` lies in the stack that grows here.
@@ -168,7 +171,7 @@ Error Walk::field(const Frame &frame) {
     return Error::success();
   }
   if (known->kind == Kind::Bytes && ++strings > limits.strings)
-    return fail(begin, "more than " + Twine(limits.strings) + " strings");
+    return exceeds(begin, limits.strings, "strings");
   if (isPacked)
     if (Error error = packed(schema, *known, end))
       return error;

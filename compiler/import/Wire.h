@@ -11,6 +11,7 @@
 #define LUMEN_COMPILER_IMPORT_WIRE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Errc.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
@@ -46,11 +47,15 @@ struct Schema {
 
 struct Limits {
   uint64_t cutFrom = 1024;         ///< bytes; shorter fields stay where they are
-  unsigned depth = 90;             ///< messages inside messages; protobuf allows 100
+  unsigned depth = 300;            ///< messages inside messages; a nested graph takes three
   uint64_t messages = 8 << 20;     ///< each costs far more memory than its two bytes
   uint64_t strings = 32 << 20;     ///< the same, for fields of bytes
   uint64_t remainder = 0x7fff0000; ///< bytes left after cutting; protobuf's limit is 2 GB
 };
+
+/// What an error's code is where a file is well-formed as far as it was read, but beyond
+/// the limits.
+constexpr llvm::errc kExceedsLimit = llvm::errc::file_too_large;
 
 /// Checks that `file` is a well-formed message of type `root` and returns it with
 /// the cuttable fields cut. Runs in constant stack. The error says what is wrong

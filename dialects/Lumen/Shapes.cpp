@@ -77,24 +77,23 @@ DimsAttr lumen::toAttr(MLIRContext *context, ArrayRef<SymExpr> sizes) {
   return DimsAttr::get(context, dims);
 }
 
-std::string lumen::shapeText(ArrayRef<SymExpr> sizes) {
+/// The sizes' texts as lumen-run shows them: a list where one of them is open.
+static std::string shapeText(ArrayRef<std::string> sizes, bool isOpen) {
   if (sizes.empty())
     return "scalar";
-  std::string text;
-  for (const SymExpr &size : sizes) {
-    std::string part = size.str();
-    bool isSum = part.find(' ') != std::string::npos && part.back() != ')';
-    text += (text.empty() ? "" : "x") + (isSum ? "(" + part + ")" : part);
-  }
-  return text;
+  return isOpen ? "[" + llvm::join(sizes, ", ") + "]" : llvm::join(sizes, "x");
+}
+
+std::string lumen::shapeText(ArrayRef<SymExpr> sizes) {
+  auto texts = llvm::map_to_vector(sizes, [](const SymExpr &size) { return size.str(); });
+  return ::shapeText(texts, !asConstants(sizes));
 }
 
 std::string lumen::shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "" : "x") +
-            (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
-  return shape.empty() ? "scalar" : text;
+  auto texts = llvm::map_to_vector(shape, [](int64_t size) {
+    return ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size);
+  });
+  return ::shapeText(texts, ShapedType::isDynamicShape(shape));
 }
 
 SymExpr lumen::product(ArrayRef<SymExpr> sizes) {

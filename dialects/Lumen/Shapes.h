@@ -39,7 +39,7 @@ SymExpr toSize(llvm::StringRef text);
 std::optional<SymExpr> toSize(std::optional<llvm::StringRef> text);
 DimsAttr toAttr(mlir::MLIRContext *context, llvm::ArrayRef<SymExpr> sizes);
 
-/// "batchx3x224", "scalar".
+/// A shape as every message shows it: "1x3x224x224", "[batch, 3, 224]", "scalar".
 std::string shapeText(llvm::ArrayRef<SymExpr> sizes);
 /// The same with "?" for what is dynamic.
 std::string shapeText(llvm::ArrayRef<int64_t> shape);

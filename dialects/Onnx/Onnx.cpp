@@ -2,10 +2,13 @@
 
 #include "dialects/Onnx/Onnx.h"
 
+#include "dialects/Lumen/Lumen.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace lumen::onnx;
@@ -20,6 +23,27 @@ using namespace lumen::onnx;
 
 #define GET_OP_CLASSES
 #include "dialects/Onnx/OnnxOps.cpp.inc"
+
+std::string lumen::onnx::typeText(Type type) {
+  return llvm::TypeSwitch<Type, std::string>(type)
+      .Case([](RankedTensorType tensor) {
+        std::string shape = isa_and_nonnull<DimsAttr>(tensor.getEncoding())
+                                ? shapeText(sizesOf(tensor))
+                                : shapeText(tensor.getShape());
+        return typeText(tensor.getElementType()) + "[" + shape + "]";
+      })
+      .Case([](UnrankedTensorType tensor) { return typeText(tensor.getElementType()); })
+      .Case<StringType, lumen::StringType>([](Type) { return "string"; })
+      .Case<SeqType, lumen::SeqType>(
+          [](auto sequence) { return "sequence of " + typeText(sequence.getElementType()); })
+      .Case<OptionalType, lumen::OptionalType>(
+          [](auto optional) { return "optional " + typeText(optional.getElementType()); })
+      .Case([](SparseType sparse) { return "sparse " + typeText(sparse.getDenseType()); })
+      .Case([](MapType map) {
+        return "map from " + typeText(map.getKeyType()) + " to " + typeText(map.getValueType());
+      })
+      .Default([](Type other) { return llvm::to_string(other); });
+}
 
 void OnnxDialect::initialize() {
   registerTypes();

@@ -25,6 +25,10 @@ namespace lumen::onnx {
 /// folders can read them.
 constexpr int64_t kMaxDenseElements = 1024;
 
+/// Tensors have at most this many dimensions: far more than models use, and few enough
+/// that work for each pair of them takes no time.
+constexpr int64_t kMaxRank = 64;
+
 } // namespace lumen::onnx
 
 #include "dialects/Onnx/OnnxDialect.h.inc"
@@ -37,5 +41,14 @@ constexpr int64_t kMaxDenseElements = 1024;
 
 #define GET_OP_CLASSES
 #include "dialects/Onnx/OnnxOps.h.inc"
+
+namespace lumen::onnx {
+
+/// The type of a value, of this dialect or of `lumen`, as every message shows it:
+/// "f32[1x3]", "i64[batch, 3]", "sequence of f32", "string[2]". An unranked tensor's is
+/// that of an element.
+std::string typeText(mlir::Type type);
+
+} // namespace lumen::onnx
 
 #endif // LUMEN_DIALECTS_ONNX_ONNX_H

@@ -6,6 +6,8 @@ using namespace mlir;
 using namespace lumen;
 
 FailureOr<Axes> Axes::of(Node &node, ArrayRef<Value> given, int64_t rank) {
+  if (int64_t(given.size()) > rank)
+    return node.error() << given.size() << " axes are given of an input of rank " << rank;
   Axes axes(node, rank);
   for (Value number : given) {
     SymExpr axis = node.bindSigned(number), position = axis;

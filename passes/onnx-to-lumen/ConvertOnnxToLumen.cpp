@@ -160,7 +160,7 @@ private:
         continue;
       Type type = node.input(i).getType();
       if (!isa<RankedTensorType>(type))
-        return node.error() << "input " << i << " is of type " << type
+        return node.error() << "input " << i << " is of type " << onnx::typeText(type)
                             << ", which is not supported";
       Type element = getElementTypeOrSelf(type);
       if (!isScalarType(element) || isa<IndexType>(element))
@@ -264,8 +264,8 @@ LogicalResult GraphConverter::checkArguments() {
       emitError(function.getLoc()) << "input '" << name << "' has no shape; give it one with "
                                    << "--shape " << name << "=...";
     else
-      emitError(function.getLoc())
-          << "input '" << name << "' has the type " << type << ", which is not supported";
+      emitError(function.getLoc()) << "input '" << name << "' has the type " << onnx::typeText(type)
+                                   << ", which is not supported";
   }
   return success(isValid);
 }
@@ -512,21 +512,6 @@ void GraphConverter::convert(Operation &op) {
   }
 }
 
-/// "4x?xf32"; of an unranked type only the element's.
-static std::string tensorText(TensorType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (type.hasRank())
-    for (int64_t size : type.getShape()) {
-      if (ShapedType::isDynamic(size))
-        os << "?x";
-      else
-        os << size << "x";
-    }
-  os << type.getElementType();
-  return text;
-}
-
 /// The file's own idea of an output is a hint: it is not needed, but if it is
 /// wrong, one of the two programs that made the file misunderstood the other.
 void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTensorType actual) {
@@ -544,8 +529,8 @@ void GraphConverter::checkDeclaredType(unsigned index, Type declared, RankedTens
   }
   if (!agrees)
     emitWarning(function.getLoc())
-        << "output '" << nameOf(function.getResultAttrDict(index)) << "' is " << tensorText(actual)
-        << ", but the model declares " << tensorText(tensor);
+        << "output '" << nameOf(function.getResultAttrDict(index)) << "' is "
+        << onnx::typeText(actual) << ", but the model declares " << onnx::typeText(tensor);
 }
 
 static void eraseDead(Block &block) {
@@ -566,7 +551,7 @@ LogicalResult GraphConverter::finish(onnx::ReturnOp op, ValueRange outputs) {
     if (!value)
       return emitError(function.getLoc())
              << "output '" << nameOf(function.getResultAttrDict(i)) << "' is of type "
-             << output.getType() << ", which is not supported";
+             << onnx::typeText(output.getType()) << ", which is not supported";
     if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
       checkDeclaredType(i, function.getResultTypes()[i], tensor);
     types.push_back(value.getType());

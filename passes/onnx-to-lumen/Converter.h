@@ -133,7 +133,10 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                                             int64_t rank);
 
-  /// Reports shapes whose elements cannot be addressed. To be asked before a
+  /// Reports a result of more dimensions than a tensor has. To be asked before work is
+  /// done for each dimension that data of the model add.
+  mlir::LogicalResult checkRank(int64_t rank);
+  /// The same, and shapes whose elements cannot be addressed. To be asked before a
   /// shape that data of the model decide is used.
   mlir::LogicalResult checkSize(Shape shape);
   /// Whether a size, which `what` is, may be the expected one; the run makes sure where

@@ -101,7 +101,7 @@ static FailureOr<Value> encode(Node &node, Value x, const Labels &keys, const La
                         << " values, expected the same";
   auto type = dyn_cast<RankedTensorType>(x.getType());
   if (!type || type.getElementType() != keys.element)
-    return node.error() << "input is of type " << x.getType() << ", the keys are "
+    return node.error() << "input is of type " << onnx::typeText(x.getType()) << ", the keys are "
                         << typeText(keys.element);
   Builder &builder = node.emit.builder;
   return node.emit.call("label_encoder", x, tensorTypeOf(sizesOf(type), values.element),
@@ -167,14 +167,16 @@ static LogicalResult oneHotEncoder(Node &node) {
   Emitter &emit = node.emit;
   auto type = dyn_cast<RankedTensorType>(node.input(0).getType());
   if (!type)
-    return node.error() << "input is of type " << node.input(0).getType() << ", expected a tensor";
+    return node.error() << "input is of type " << onnx::typeText(node.input(0).getType())
+                        << ", expected a tensor";
   Labels strings = textLabels(node, "cats_strings");
   SmallVector<int64_t> numbers = readIntegers(node, "cats_int64s");
   if (strings.items.empty() == numbers.empty())
     return node.error() << "has " << strings.items.size() << " categories that are strings and "
                         << numbers.size() << " that are integers, expected one kind";
   if (isObject(type) == strings.items.empty())
-    return node.error() << "input is of type " << type << ", but the categories are "
+    return node.error() << "input is of type " << onnx::typeText(type)
+                        << ", but the categories are "
                         << (strings.items.empty() ? "integers" : "strings");
   bool isZero = node.integer("zeros", 1) != 0;
   int64_t count = std::max(strings.items.size(), numbers.size());

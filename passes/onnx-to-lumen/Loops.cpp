@@ -118,8 +118,8 @@ LogicalResult LoopBuilder::checkCarried() {
   size_t numCarried = yieldsCondition + inits.size();
   for (auto [i, value] : llvm::enumerate(results)) {
     if (i >= numCarried && !isa<RankedTensorType>(value.getType()))
-      return node.error() << "output " << i << " of the body is of type " << value.getType()
-                          << ", which cannot be stacked";
+      return node.error() << "output " << i << " of the body is of type "
+                          << onnx::typeText(value.getType()) << ", which cannot be stacked";
     if (!isObject(value.getType()) && failed(tensorLeaving(node, value, i)))
       return failure();
   }
@@ -537,7 +537,8 @@ static LogicalResult convertSequenceMap(Node &node) {
                         << node.getNumInputs();
   Value first = node.input(0);
   if (!isa<SeqType>(first.getType()))
-    return node.error() << "input 0 is of type " << first.getType() << ", expected a sequence";
+    return node.error() << "input 0 is of type " << onnx::typeText(first.getType())
+                        << ", expected a sequence";
   SymExpr trips = node.bind(sequenceLength(node.emit, first));
   for (Value other : node.getInputs().drop_front())
     if (isa<SeqType>(other.getType()))

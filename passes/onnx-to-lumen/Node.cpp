@@ -271,7 +271,15 @@ FailureOr<SmallVector<int64_t>> Node::normalizeAxes(ArrayRef<int64_t> axes, int6
   return result;
 }
 
+LogicalResult Node::checkRank(int64_t rank) {
+  if (rank > onnx::kMaxRank)
+    return error() << "result has rank " << rank << ", expected at most " << onnx::kMaxRank;
+  return success();
+}
+
 LogicalResult Node::checkSize(Shape shape) {
+  if (mlir::failed(checkRank(shape.size())))
+    return failure();
   // Bytes of the widest element type must stay addressable, in the 47 bits that
   // a process has; so the sizes of many tensors can be added up as well. What
   // symbols make of it, the run checks.

@@ -52,7 +52,7 @@ static Sizes runtimeShape(Node &node, ArrayRef<Value> given, Node::Shape from, b
 static LogicalResult reshape(Node &node) {
   bool allowZero = node.getOpset() >= 14 && node.integer("allowzero", 0) != 0;
   FailureOr<SmallVector<Value>> numbers = node.integerOperand(1, "shape");
-  if (failed(numbers))
+  if (failed(numbers) || failed(node.checkRank(numbers->size())))
     return failure();
   Sizes from = node.inputShape(0), shape;
   for (Value number : *numbers)
@@ -120,7 +120,10 @@ static FailureOr<std::optional<Axes>> readAxes(Node &node, int64_t count) {
     return failure();
   if (!*given)
     return std::optional<Axes>();
-  FailureOr<Axes> axes = Axes::of(node, **given, node.inputRank(0) + count * (*given)->size());
+  int64_t rank = node.inputRank(0) + count * (*given)->size();
+  if (failed(node.checkRank(rank)))
+    return failure();
+  FailureOr<Axes> axes = Axes::of(node, **given, rank);
   if (failed(axes))
     return failure();
   return std::optional<Axes>(std::move(*axes));

@@ -75,7 +75,8 @@ Value StringPositions::restore(Value result) {
 static LogicalResult expectStrings(Node &node, unsigned count) {
   for (unsigned i = 0; i < count; ++i)
     if (auto type = dyn_cast<RankedTensorType>(node.input(i).getType()); !type || !isObject(type))
-      return node.error() << "input " << i << " is of type " << node.input(i).getType()
+      return node.error() << "input " << i << " is of type "
+                          << onnx::typeText(node.input(i).getType())
                           << ", expected a tensor of strings";
   return success();
 }
@@ -177,7 +178,7 @@ static LogicalResult tfidfVectorizer(Node &node) {
   bool isText = type && isObject(type);
   if (!type || type.getRank() < 1 || type.getRank() > 2 ||
       (!isText && !type.getElementType().isInteger(32) && !type.getElementType().isInteger(64)))
-    return node.error() << "input is of type " << node.input(0).getType()
+    return node.error() << "input is of type " << onnx::typeText(node.input(0).getType())
                         << ", expected one or two dimensions of i32, i64 or strings";
   FailureOr<int64_t> mode =
       readChoice(node, "mode", node.string("mode", ""), {"TF", "IDF", "TFIDF"});

@@ -85,8 +85,8 @@ Value Node::callForItem(StringRef callee, ValueRange args, Type item, ArrayRef<A
 static FailureOr<SeqType> sequenceAt(Node &node, unsigned index) {
   if (auto type = dyn_cast<SeqType>(node.input(index).getType()))
     return type;
-  return node.error() << "input " << index << " is of type " << node.input(index).getType()
-                      << ", expected a sequence";
+  return node.error() << "input " << index << " is of type "
+                      << onnx::typeText(node.input(index).getType()) << ", expected a sequence";
 }
 
 /// The type of a sequence's items; an error where nothing is known of them.
@@ -106,7 +106,7 @@ static LogicalResult expectPosition(Node &node, unsigned index) {
     return success();
   auto type = dyn_cast<RankedTensorType>(node.input(index).getType());
   if (!type || (!type.getElementType().isInteger(32) && !type.getElementType().isInteger(64)))
-    return node.error() << "position is of type " << node.input(index).getType()
+    return node.error() << "position is of type " << onnx::typeText(node.input(index).getType())
                         << ", expected i32 or i64";
   if (!node.ensureEqual(product(sizesOf(type)), 1, "the number of elements of the position"))
     return node.error() << "position has shape " << shapeText(sizesOf(type)) << ", expected scalar";
@@ -126,13 +126,13 @@ static SmallVector<Value> given(Node &node) {
 
 static FailureOr<Type> joinItem(Node &node, Type sequence, Type item) {
   if (!isa<RankedTensorType>(item))
-    return node.error() << "a value of type " << item
+    return node.error() << "a value of type " << onnx::typeText(item)
                         << " is no item of a sequence, expected a tensor";
   Type joined = joinObjects(sequence, SeqType::get(item.getContext(), itemTypeOf(item)));
   if (joined)
     return joined;
-  return node.error() << "an item is of type " << item << ", the sequence of type " << sequence
-                      << "; expected the same element type";
+  return node.error() << "an item is of type " << onnx::typeText(item) << ", the sequence of type "
+                      << onnx::typeText(sequence) << "; expected the same element type";
 }
 
 static LogicalResult sequenceConstruct(Node &node) {
@@ -219,7 +219,8 @@ static LogicalResult convertSequenceLength(Node &node) {
 static LogicalResult splitToSequence(Node &node) {
   auto type = dyn_cast<RankedTensorType>(node.input(0).getType());
   if (!type)
-    return node.error() << "input is of type " << node.input(0).getType() << ", expected a tensor";
+    return node.error() << "input is of type " << onnx::typeText(node.input(0).getType())
+                        << ", expected a tensor";
   FailureOr<int64_t> axis = node.normalizeAxis(node.integer("axis", 0), type.getRank());
   int64_t keeps = node.integer("keepdims", 1);
   if (failed(axis))
@@ -234,7 +235,7 @@ static LogicalResult splitToSequence(Node &node) {
     auto split = dyn_cast<RankedTensorType>(node.input(1).getType());
     if (!split || split.getRank() > 1 ||
         (!split.getElementType().isInteger(32) && !split.getElementType().isInteger(64)))
-      return node.error() << "split is of type " << node.input(1).getType()
+      return node.error() << "split is of type " << onnx::typeText(node.input(1).getType())
                           << ", expected i32 or i64, a scalar or a list";
     shape[*axis] = ShapedType::kDynamic;
   }

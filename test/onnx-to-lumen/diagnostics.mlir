@@ -78,6 +78,11 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
     %huge = onnx.constant dense<4611686018427387904> : tensor<2xi64>
     // expected-error @below {{is too large}}
     %2 = onnx.node "ConstantOfShape"(%huge) {} : (tensor<2xi64>) -> tensor<*xf32>
+    %many = onnx.constant dense<1> : tensor<65xi64>
+    // expected-error @below {{result has rank 65, expected at most 64}}
+    %3 = onnx.node "Expand"(%x, %many) {} : (tensor<4xf32>, tensor<65xi64>) -> tensor<*xf32>
+    // expected-error @below {{result has rank 66, expected at most 64}}
+    %4 = onnx.node "Unsqueeze"(%x, %many) {} : (tensor<4xf32>, tensor<65xi64>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
   }
 }
@@ -86,7 +91,7 @@ module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
 
 // The file's own idea of an output is compared with the computed one.
 module attributes {onnx.opsets = {ai.onnx = 13 : i64}} {
-  // expected-warning @below {{output 'y' is 4xf32, but the model declares 5xf32}}
+  // expected-warning @below {{output 'y' is f32[4], but the model declares f32[5]}}
   func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<5xf32> {onnx.name = "y"}) {
     %0 = onnx.node "Relu"(%x) {} : (tensor<4xf32>) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
@@ -102,7 +107,7 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     %i = onnx.constant dense<[0, 4]> : tensor<2xi64>
     // expected-error @below {{index 4 lies outside dimension 1 of size 4}}
     %0 = onnx.node "Gather"(%x, %i) {axis = 1 : i64} : (!x, tensor<2xi64>) -> tensor<*xf32>
-    // expected-error @below {{inputs of shapes nx4 and (n + 1)x4 cannot be joined along dimension 1}}
+    // expected-error @below {{inputs of shapes [n, 4] and [n + 1, 4] cannot be joined along dimension 1}}
     %1 = onnx.node "Concat"(%x, %y) {axis = 1 : i64} : (!x, tensor<?x4xf32, #lumen.dims<["n + 1", "4"]>>) -> tensor<*xf32>
     // expected-error @below {{dimension 1 of size 4 cannot be split into 3 equal parts}}
     %2:3 = onnx.node "Split"(%x) {axis = 1 : i64} : (!x) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
@@ -149,9 +154,9 @@ module attributes {onnx.opsets = {ai.onnx = 24 : i64, com.microsoft = 1 : i64}} 
 !w = tensor<4x2x?xf32, #lumen.dims<["4", "2", "k"]>>
 module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
   func.func @main(%x: tensor<1x4x8xf32> {onnx.name = "x"}, %w: !w {onnx.name = "w"}) -> (tensor<*xf32> {onnx.name = "y"}) {
-    // expected-error @below {{weight has shape 4x2xk, expected fixed spatial dimensions, or attribute 'kernel_shape'}}
+    // expected-error @below {{weight has shape [4, 2, k], expected fixed spatial dimensions, or attribute 'kernel_shape'}}
     %0 = onnx.node "Conv"(%x, %w) {group = 2 : i64} : (tensor<1x4x8xf32>, !w) -> tensor<*xf32>
-    // expected-error @below {{weight of shape 4x2xk does not fit 4 input channels in groups of 3 and taps of shape 3}}
+    // expected-error @below {{weight of shape [4, 2, k] does not fit 4 input channels in groups of 3 and taps of shape 3}}
     %1 = onnx.node "Conv"(%x, %w) {group = 3 : i64, kernel_shape = array<i64: 3>} : (tensor<1x4x8xf32>, !w) -> tensor<*xf32>
     onnx.return %0 : tensor<*xf32>
   }
@@ -165,13 +170,13 @@ module attributes {onnx.opsets = {ai.onnx = 17 : i64}} {
     %m = onnx.constant dense<3> : tensor<i64>
     %none = onnx.absent
     %axis = onnx.constant dense<0> : tensor<1xi64>
-    // expected-error @below {{carried value 0 begins as f32 of shape 4 and becomes f32 of shape 1xcarried$0, expected the same element type and rank}}
+    // expected-error @below {{carried value 0 begins as f32 of shape 4 and becomes f32 of shape [1, carried$0], expected the same element type and rank}}
     %0 = onnx.node "Loop"(%m, %none, %x) {} : (tensor<i64>, none, tensor<4xf32>) -> !onnx.unknown bodies ["body"] {
     ^bb0(%i: tensor<i64>, %c: tensor<i1>, %s: tensor<*xf32>):
       %1 = onnx.node "Unsqueeze"(%s, %axis) {} : (tensor<*xf32>, tensor<1xi64>) -> !onnx.unknown
       onnx.return %c, %1 : tensor<i1>, !onnx.unknown
     }
-    // expected-error @below {{output 1 of the body is of type '!lumen.seq<tensor<4xf32>>', which cannot be stacked}}
+    // expected-error @below {{output 1 of the body is of type sequence of f32[4], which cannot be stacked}}
     %2 = onnx.node "Loop"(%m, %none) {} : (tensor<i64>, none) -> !onnx.unknown bodies ["body"] {
     ^bb0(%i: tensor<i64>, %c: tensor<i1>):
       %3 = onnx.node "SequenceConstruct"(%x) {} : (tensor<4xf32>) -> !onnx.unknown

@@ -143,15 +143,15 @@ module attributes {onnx.opsets = {ai.onnx = 21 : i64}} {
   func.func @main(%s: !onnx.seq<tensor<*xf32>> {onnx.name = "s"}, %i: tensor<i64> {onnx.name = "i"}, %x: tensor<3xi32> {onnx.name = "x"}, %t: tensor<2x!onnx.string> {onnx.name = "t"}) {
     // expected-error @below {{items of the sequence have a rank that only the run knows, which is not supported}}
     %0 = onnx.node "SequenceAt"(%s, %i) {} : (!onnx.seq<tensor<*xf32>>, tensor<i64>) -> !onnx.unknown
-    // expected-error @below {{an item is of type 'tensor<3xi32>', the sequence of type '!lumen.seq<tensor<*xf32>>'; expected the same element type}}
+    // expected-error @below {{an item is of type i32[3], the sequence of type sequence of f32; expected the same element type}}
     %1 = onnx.node "SequenceInsert"(%s, %x) {} : (!onnx.seq<tensor<*xf32>>, tensor<3xi32>) -> !onnx.unknown
     // expected-error @below {{input 0 has element type '!lumen.string', expected f32, i8, i16, i32, i64, f16, f64 or bf16}}
     %2 = onnx.node "Neg"(%t) {} : (tensor<2x!onnx.string>) -> !onnx.unknown
-    // expected-error @below {{input is of type '!lumen.seq<tensor<*xf32>>', expected a tensor}}
+    // expected-error @below {{input is of type sequence of f32, expected a tensor}}
     %6 = onnx.node "Cast"(%s) {to = 8 : i64} : (!onnx.seq<tensor<*xf32>>) -> !onnx.unknown
-    // expected-error @below {{input 0 is of type '!lumen.seq<tensor<*xf32>>', which is not supported}}
+    // expected-error @below {{input 0 is of type sequence of f32, which is not supported}}
     %3 = onnx.node "Relu"(%s) {} : (!onnx.seq<tensor<*xf32>>) -> !onnx.unknown
-    // expected-error @below {{input 0 is of type 'tensor<3xi32>', expected a sequence}}
+    // expected-error @below {{input 0 is of type i32[3], expected a sequence}}
     %4 = onnx.node "SequenceLength"(%x) {} : (tensor<3xi32>) -> !onnx.unknown
     %e = onnx.node "SequenceEmpty"() {} : () -> !onnx.unknown
     // expected-error @below {{takes an item of a sequence that has none}}

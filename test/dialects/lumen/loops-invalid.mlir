@@ -73,7 +73,7 @@ func.func @links_of_nodes(%x: tensor<8x4xf32>, %t: tensor<3xf32>, %k: tensor<2x2
 // -----
 
 func.func @weights_of_leaves(%x: tensor<8x4xf32>, %t: tensor<3xf32>, %k: tensor<3x2xi32>, %l: tensor<4xi32>, %r: tensor<1xi32>, %w: tensor<2x1xf32>) {
-  // expected-error @below {{has weights of shape 2x1, expected ?x2}}
+  // expected-error @below {{has weights of shape 2x1, expected [?, 2]}}
   %0 = lumen.trees <sum> %x, %t, %k, %l, %r, %w : tensor<8x4xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<4xi32>, tensor<1xi32>, tensor<2x1xf32> -> tensor<1x8x2xf32>
   return
 }

@@ -92,9 +92,13 @@ TEST(Error, Values) {
        [](ModelProto &m) {
          addValue(m.mutable_graph()->add_input(), "i", 1, {"N", "-5"});
        }},
-      {"input 'i': a tensor of 4294967296x4294967296 x f32 is larger than memory can be",
+      {"input 'i': a tensor of f32[4294967296x4294967296] is larger than memory can be",
        [](ModelProto &m) {
          addValue(m.mutable_graph()->add_input(), "i", 1, {"4294967296", "4294967296"});
+       }},
+      {"input 'i': has rank 65, expected at most 64",
+       [](ModelProto &m) {
+         addValue(m.mutable_graph()->add_input(), "i", 1, std::vector<std::string>(65, "1"));
        }},
       {"the graph has no outputs", [](ModelProto &m) { m.mutable_graph()->clear_output(); }},
       {"output 'y': is listed twice",
@@ -108,7 +112,7 @@ TEST(Error, Values) {
          addInitializer(m.mutable_graph(), "w", 7, {0});
          addInitializer(m.mutable_graph(), "w", 7, {0});
        }},
-      {"input 'w': is declared as 5 x f32, but its initializer is 0 x i64",
+      {"input 'w': is declared as f32[5], but its initializer is i64[0]",
        [](ModelProto &m) {
          addValue(m.mutable_graph()->add_input(), "w", 1, {"5"});
          addInitializer(m.mutable_graph(), "w", 7, {0});
@@ -150,7 +154,7 @@ TEST(Error, Nodes) {
        }},
       {"Relu 'r': attribute 'a': refers to 'b' of a function, but is not inside one",
        [](ModelProto &m) { addAttr(m, "a")->set_ref_attr_name("b"); }},
-      {"Relu 'r': attribute 'a': 0 numbers in float_data, expected 1 for a scalar f32",
+      {"Relu 'r': attribute 'a': 0 numbers in float_data, expected 1 for f32[scalar]",
        [](ModelProto &m) { addAttr(m, "a")->mutable_t()->set_data_type(1); }},
       {"Relu 'r': then_branch output 'q': is not made by any node",
        [](ModelProto &m) { addAttr(m, "then_branch")->mutable_g()->add_output()->set_name("q"); }},

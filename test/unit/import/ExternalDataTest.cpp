@@ -86,7 +86,7 @@ TEST_F(ExternalData, ChecksRanges) {
   expectFault({{"location", "w.bin"}, {"length", "4k"}},
               "external data 'w.bin': length '4k' is not a number");
   expectFault({{"location", "w.bin"}, {"length", "100"}},
-              "100 bytes of data, expected 4800 for 1200 x f32");
+              "100 bytes of data, expected 4800 for f32[1200]");
 }
 
 // Nothing outside the model's folder is read.

@@ -172,12 +172,12 @@ struct Fault {
 // Each fault is told with what was found and what was expected.
 TEST(Tensor, NamesWhatIsWrong) {
   const Fault faults[] = {
-      {"36 bytes of data, expected 48 for 3x4 x f32",
+      {"36 bytes of data, expected 48 for f32[3x4]",
        [](TensorProto &t) { t.set_raw_data(std::string(36, 'a')); }},
-      {"2000 bytes of data, expected 48 for 3x4 x f32",
+      {"2000 bytes of data, expected 48 for f32[3x4]",
        [](TensorProto &t) { t.set_raw_data(std::string(2000, 'a')); }},
-      {"0 numbers in float_data, expected 12 for 3x4 x f32", [](TensorProto &) {}},
-      {"1 numbers in float_data, expected 12 for 3x4 x f32",
+      {"0 numbers in float_data, expected 12 for f32[3x4]", [](TensorProto &) {}},
+      {"1 numbers in float_data, expected 12 for f32[3x4]",
        [](TensorProto &t) { t.add_float_data(1); }},
       {"holds int32_data, expected float_data for f32",
        [](TensorProto &t) { t.add_int32_data(1); }},
@@ -194,6 +194,11 @@ TEST(Tensor, NamesWhatIsWrong) {
          t.add_dims(int64_t(1) << 62);
          t.add_dims(int64_t(1) << 62);
        }},
+      {"has rank 65, expected at most 64",
+       [](TensorProto &t) {
+         while (t.dims_size() < 65)
+           t.add_dims(1);
+       }},
       {"300 does not fit ui8",
        [](TensorProto &t) {
          t.set_data_type(TensorProto::UINT8);
@@ -205,7 +210,7 @@ TEST(Tensor, NamesWhatIsWrong) {
          t.set_data_type(TensorProto::STRING);
          t.set_raw_data("a");
        }},
-      {"0 strings in string_data, expected 12 for 3x4 x string",
+      {"0 strings in string_data, expected 12 for string[3x4]",
        [](TensorProto &t) { t.set_data_type(TensorProto::STRING); }},
       {"is one segment of a tensor, which is not supported",
        [](TensorProto &t) { t.mutable_segment()->set_begin(1); }},

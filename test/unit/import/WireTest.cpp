@@ -172,10 +172,13 @@ std::string nested(int depth) {
 }
 
 TEST(Wire, LimitsDepthAndNumber) {
-  EXPECT_EQ(faultOf(nested(20)), "");
-  EXPECT_NE(faultOf(nested(40)).find("more than 90 messages inside each other"), std::string::npos);
-  EXPECT_NE(faultOf(nested(20000)).find("more than 90 messages inside each other"),
+  EXPECT_EQ(faultOf(nested(95)), "");
+  EXPECT_NE(faultOf(nested(110)).find("more than 300 messages inside each other"),
             std::string::npos);
+  EXPECT_NE(faultOf(nested(20000)).find("more than 300 messages inside each other"),
+            std::string::npos);
+  EXPECT_EQ(test::importBytes(nested(110)).messages.find("m.onnx: too large to be read: byte "),
+            0u);
   wire::Limits limits;
   limits.messages = 10;
   EXPECT_NE(faultOf(nested(4), limits).find("more than 10 messages"), std::string::npos);

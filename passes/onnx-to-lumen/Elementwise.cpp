@@ -521,6 +521,8 @@ static FailureOr<Type> elementTypeOf(Node &node, int64_t code) {
     return integer(4);
   case 23:
     return Type(b.getType<Float4E2M1FNType>());
+  case 24:
+    return Type(b.getType<Float8E8M0FNUType>());
   case 25:
     return integer(2, true);
   case 26:
@@ -537,15 +539,14 @@ FailureOr<Type> lumen::readElementType(Node &node, StringRef name, int64_t absen
 
 static LogicalResult castTo(Node &node, Type type) {
   bool saturates = node.integer("saturate", 1) != 0;
-  // Decides for f8E8M0 only.
-  StringRef rounding = node.string("round_mode", "up");
-  if (failed(readChoice(node, "round_mode", rounding, {"up", "down", "nearest"})))
+  FailureOr<int64_t> direction =
+      readChoice(node, "round_mode", node.string("round_mode", "up"), {"up", "down", "nearest"});
+  if (failed(direction))
     return failure();
   Value x = node.input(0);
   if (!isa<RankedTensorType>(x.getType()))
-    return node.error() << "input is of type " << x.getType() << ", expected a tensor";
-  if (isa<Float8E8M0FNUType>(type))
-    return node.error() << "conversion to " << type << " is not supported";
+    return node.error() << "input is of type " << onnx::typeText(x.getType())
+                        << ", expected a tensor";
   Type from = getElementTypeOrSelf(x);
   auto narrow = storedTypeOf(type) ? dyn_cast<FloatType>(type) : FloatType();
   if (isa<lumen::StringType>(type) || isa<lumen::StringType>(from)) {
@@ -553,7 +554,7 @@ static LogicalResult castTo(Node &node, Type type) {
     x = castText(node.emit, x, number);
   }
   if (narrow && from != narrow)
-    return node.yield(convertToNarrow(node.emit, x, narrow, saturates));
+    return node.yield(convertToNarrow(node.emit, x, narrow, saturates, Rounding(*direction)));
   return node.yield(isa<lumen::StringType>(type) ? x : node.emit.convert(x, type));
 }
 
@@ -592,7 +593,7 @@ static LogicalResult castLike(Node &node) {
 //===----------------------------------------------------------------------===//
 
 constexpr unsigned kMany = OperatorRow::kVariadic;
-constexpr StringLiteral kCasts = "from all types but complex ones, and to all but these and f8E8M0";
+constexpr StringLiteral kCasts = "from all types but complex ones, and to all but these";
 
 static const OperatorRow rows[] = {
     {"Abs", 1, 1, unary<UK::Abs>},

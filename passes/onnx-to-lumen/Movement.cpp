@@ -349,6 +349,12 @@ static Value periodicPlaces(Emitter &emit, PadKind kind, const SymExpr &low, con
 }
 
 /// Pads and value are attributes before version 11, inputs since; axes since 18.
+/// Whether more elements are cropped than there are.
+static bool cropsAll(const SymExpr &size, const SymExpr &low, const SymExpr &high) {
+  SymExpr zero(0);
+  return (SymExpr::max(zero - low, 0) + SymExpr::max(zero - high, 0) - size).isPositive();
+}
+
 static LogicalResult pad(Node &node) {
   StringRef mode = node.string("mode", "constant");
   std::optional<PadKind> kind = padKind(mode);
@@ -397,6 +403,14 @@ static LogicalResult pad(Node &node) {
     if (!result[axis].isValid() || (SymExpr(0) - result[axis]).isPositive())
       return node.error() << "pads " << low[axis].str() << " and " << high[axis].str()
                           << " do not fit dimension " << axis << " of size " << size.str();
+    // Nothing is left then but padding, of which the crop takes away more.
+    if (*kind == PadKind::Constant && cropsAll(size, low[axis], high[axis])) {
+      low[axis] = SymExpr::min(SymExpr::max(low[axis], 0), result[axis]);
+      high[axis] = result[axis] - low[axis];
+      size = 0;
+      isCropped = true;
+      continue;
+    }
     // What may be a crop as well as a pad is both, one after the other.
     for (auto [amount, isLow] : {std::pair(&low[axis], true), {&high[axis], false}}) {
       if (amount->isNonNegative() || (SymExpr(0) - *amount).isNonNegative())

@@ -47,8 +47,9 @@ static Type storedTensorOf(Type type) {
 
 namespace {
 
-/// How a float type numbers its values: those of positive sign in ascending order, from 0
-/// on, and behind the greatest of them infinity or NaN.
+/// How a float type numbers its values: those of positive sign in ascending order, and
+/// behind the greatest of them infinity or NaN. The first one is 0, or the least power of
+/// two if the type has neither sign nor zero.
 class FloatCodes {
 public:
   explicit FloatCodes(FloatType type)
@@ -57,16 +58,24 @@ public:
       ++greatest;
   }
 
-  /// Of the sign's bit, and so the number of codes without it.
-  int64_t half() const { return int64_t(1) << (width - 1); }
+  bool hasSign() const { return APFloat::semanticsHasSignedRepr(semantics); }
+  int64_t count() const { return int64_t(1) << width; }
+  /// The number of codes without the sign's bit.
+  int64_t half() const { return hasSign() ? count() / 2 : count(); }
   int64_t getGreatest() const { return greatest; }
   APFloat valueOf(int64_t code) const { return APFloat(semantics, APInt(width, code)); }
-  double numberOf(int64_t code) const { return valueOf(code).convertToDouble(); }
+  double numberOf(int64_t code) const {
+    // LLVM makes infinity of the NaN of f8E8M0, which has no bits of a fraction.
+    APFloat value = valueOf(code);
+    return value.isNaN() ? NAN : value.convertToDouble();
+  }
 
-  /// The least f32 that is rounded to `code` or beyond; ties go to even codes. One behind
-  /// the greatest code it is where the range ends.
+  /// The least f32 that is rounded to `code` or beyond; ties go to even codes, but up among
+  /// powers of two. One behind the greatest code it is where the range ends.
   float leastOf(int64_t code) const {
     double below = numberOf(code - 1);
+    if (!hasSign())
+      return float(1.5 * below);
     double step = code > greatest ? below - numberOf(code - 2) : numberOf(code) - below;
     float middle = float(below + step / 2);
     return code % 2 ? std::nextafter(middle, HUGE_VALF) : middle;
@@ -74,7 +83,7 @@ public:
 
   bool hasNan() const { return APFloat::semanticsHasNaN(semantics); }
   /// Whether the code of negative zero is that of NaN.
-  bool hasNanAtZero() const { return valueOf(half()).isNaN(); }
+  bool hasNanAtZero() const { return hasSign() && valueOf(half()).isNaN(); }
   int64_t codeOfNan() const { return APFloat::getNaN(semantics).bitcastToAPInt().getZExtValue(); }
   /// What positive numbers beyond the greatest become.
   int64_t codeBeyond() const {
@@ -103,7 +112,7 @@ static Value lookUp(Emitter &emit, ArrayRef<float> table, Value indices) {
 static Value decode(Emitter &emit, Value codes, FloatType type) {
   FloatCodes all(type);
   SmallVector<float> table;
-  for (int64_t code = 0; code < 2 * all.half(); ++code)
+  for (int64_t code = 0; code < all.count(); ++code)
     table.push_back(float(all.numberOf(code)));
   return lookUp(emit, table, emit.convert(codes, emit.builder.getI64Type()));
 }
@@ -137,16 +146,35 @@ static Value encode(Emitter &emit, Value x, FloatType type) {
     special(isBeyond, codes.codeBeyond());
   } else {
     special(isBeyond, codes.codeBeyond());
-    addSign(isNegative);
+    if (codes.hasSign())
+      addSign(isNegative);
   }
   if (codes.hasNan())
     special(emit.unary(UK::IsNan, x), codes.codeOfNan());
   return emit.convert(code, storedTypeOf(type));
 }
 
-Value lumen::convertToNarrow(Emitter &emit, Value x, FloatType type, bool saturates) {
+/// Numbers that are rounded to the nearest power of two, ties up, where those of `x`, f32,
+/// are to be rounded to one in the direction.
+static Value beforeRounding(Emitter &emit, Value x, Rounding direction) {
+  // Three quarters of a power of two lie half-way below it.
+  if (direction == Rounding::Down)
+    return emit.binary(BK::Mul, x, 0.75);
+  // What is a power of two itself must stay below the half.
+  if (direction == Rounding::Up)
+    return emit.binary(BK::Mul, emit.binary(BK::Mul, x, 1 - 0x1p-24), 1.5);
+  return x;
+}
+
+Value lumen::convertToNarrow(Emitter &emit, Value x, FloatType type, bool saturates,
+                             Rounding direction) {
   FloatCodes codes(type);
   x = emit.convert(x, emit.builder.getF32Type());
+  // Nothing is below the least power of two either.
+  if (!codes.hasSign() && !saturates) {
+    Value isBelow = emit.compare(CK::Lt, x, codes.numberOf(0));
+    x = emit.select(isBelow, emit.splatLike(x, NAN), x);
+  }
   // A type without NaN has zero in its place.
   if (!codes.hasNan())
     x = emit.select(emit.unary(UK::IsNan, x), emit.splatLike(x, 0), x);
@@ -154,6 +182,8 @@ Value lumen::convertToNarrow(Emitter &emit, Value x, FloatType type, bool satura
     double greatest = codes.numberOf(codes.getGreatest());
     x = emit.binary(BK::Min, emit.binary(BK::Max, x, -greatest), greatest);
   }
+  if (!codes.hasSign())
+    x = beforeRounding(emit, x, direction);
   return emit.convert(x, type);
 }
 

@@ -16,9 +16,15 @@ namespace lumen {
 /// as its code in ui8. Null for other types.
 mlir::Type storedTypeOf(mlir::Type elementType);
 
+/// Where what lies between two values of a type goes.
+enum class Rounding { Up, Down, Nearest };
+
 /// `x`, floats, as a narrow float type. What lies outside its range becomes the greatest
-/// number, or, if it does not saturate, what the type has for it: infinity or NaN.
-mlir::Value convertToNarrow(Emitter &emit, mlir::Value x, mlir::FloatType type, bool saturates);
+/// number, or, if it does not saturate, what the type has for it: infinity or NaN. Only
+/// f8E8M0, whose values are powers of two, is rounded in the `direction`; others always
+/// to the nearest.
+mlir::Value convertToNarrow(Emitter &emit, mlir::Value x, mlir::FloatType type, bool saturates,
+                            Rounding direction = Rounding::Nearest);
 
 } // namespace lumen
 

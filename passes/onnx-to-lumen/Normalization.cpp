@@ -52,15 +52,16 @@ static Value meanOf(Emitter &emit, Value x, ArrayRef<int64_t> axes, bool keepDim
   return emit.binary(BK::Div, emit.reduce(ReduceKind::Sum, x, axes, keepDims), count);
 }
 
-/// These inputs, if they are given, are 1-D of `size`, and of the type of input `like`.
-static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, const SymExpr &size,
+/// These inputs, if they are given, have that shape, mostly the channels, and the type of
+/// input `like`.
+static LogicalResult expectPerChannel(Node &node, ArrayRef<unsigned> inputs, Node::Shape shape,
                                       unsigned like = 0) {
   for (unsigned i : inputs) {
     if (!node.input(i))
       continue;
-    if (!node.ensureEqual(node.inputShape(i), size, ("input " + Twine(i)).str()))
+    if (!node.ensureEqual(node.inputShape(i), shape, ("input " + Twine(i)).str()))
       return node.error() << "input " << i << " has shape " << shapeText(node.inputShape(i))
-                          << ", expected " << size.str();
+                          << ", expected " << shapeText(shape);
     if (failed(node.expectSameElementType(like, i)))
       return failure();
   }
@@ -83,24 +84,31 @@ static LogicalResult batchNormalization(Node &node) {
   double epsilon = node.real("epsilon", 1e-5f);
   double momentum = node.real("momentum", 0.9f);
   bool isTraining = node.integer("training_mode", 0) != 0;
-  if (node.integer("spatial", 1) != 1)
-    return node.error() << "attribute 'spatial' is 0, expected 1";
-  SymExpr channels = node.inputShape(0)[1];
+  // Before version 9, each element of a sample may have statistics of its own. Samples are
+  // rows then.
+  bool isSpatial = node.integer("spatial", 1) != 0;
+  Sizes shape = node.inputShape(0), channels(1, shape[1]);
+  if (!isSpatial) {
+    channels.assign(shape.begin() + 1, shape.end());
+    shape = {shape[0], product(channels)};
+  }
   // The statistics may be of a type of their own since version 14, and scale and bias of
   // another one since 15.
   if (failed(expectPerChannel(node, {1, 2}, channels, node.getOpset() < 15 ? 0 : 1)) ||
       failed(expectPerChannel(node, {3, 4}, channels, node.getOpset() < 14 ? 0 : 3)))
     return failure();
   Emitter &emit = node.emit;
+  auto reshaped = [&](Value value, Node::Shape to) {
+    return isSpatial ? value : emit.reshape(value, to);
+  };
   Type element = node.inputType(0).getElementType(), common = element;
   Type statistic = node.inputType(3).getElementType();
   for (Type type : {node.inputType(1).getElementType(), statistic})
     common = commonRealType(common, type);
   auto perChannel = [&](unsigned index) {
-    return emit.convert(emit.cast(node.input(index), channels), common);
+    return emit.convert(reshaped(emit.cast(node.input(index), channels), shape[1]), common);
   };
-  Value x = emit.convert(node.input(0), common);
-  Sizes shape = node.inputShape(0);
+  Value x = emit.convert(reshaped(node.input(0), shape), common);
   Value mean = perChannel(3), variance = perChannel(4), nextMean, nextVariance;
   if (isTraining) {
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
@@ -123,7 +131,7 @@ static LogicalResult batchNormalization(Node &node) {
   Value scale = emit.binary(BK::Div, perChannel(1), deviation);
   Value bias = emit.binary(BK::Sub, perChannel(2), emit.binary(BK::Mul, mean, scale));
   Value result = emit.convert(affine(emit, x, scale, bias, 1), element);
-  return node.yield({result, nextMean, nextVariance});
+  return node.yield({reshaped(result, node.inputShape(0)), nextMean, nextVariance});
 }
 
 //===----------------------------------------------------------------------===//

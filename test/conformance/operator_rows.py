@@ -189,6 +189,8 @@ for operands in ("2x3x5 3 3", "2x4x5x6 4 4", "1x17x2x3x4 17 17"):
     row("BatchNormalization", f"{x} {channels} {channels} {channels} {channels}@0.5~2")
     row("BatchNormalization", f"{x} ={channels} ={channels} ={channels} ={channels}@0.5~2")
 row("BatchNormalization", "7x5 5 5 5 5@0.5~2", epsilon=0.01)
+for x, sample in (("7x5", "5"), ("2x3x5", "3x5"), ("3x2x4x5", "2x4x5")):
+    row("BatchNormalization", f"{x} {sample} {sample} {sample} {sample}@0.5~2", 8, spatial=0)
 for shape in ("7x5", "2x5x6", "3x5x4x6"):
     row("BatchNormalization", f"{shape} 5 5 5 5@0.5~2", 15, outputs=3, training_mode=1,
         momentum=0.7)
@@ -342,6 +344,10 @@ for mode in ("constant", "edge", "reflect", "wrap"):
         row("Pad", f"3x5 =[{pads}]", opset, mode=mode)
     row("Pad", "2x3x4x5 =[0,0,1,2,0,0,3,1]", opset, mode=mode)
     row("Pad", "70 =[20,33]", opset, mode=mode)
+# A crop of more than there is takes away padding of the other side too.
+for pads in ("-10,20", "3,-5", "-4,6", "-6,3", "7,-9", "-1,2"):
+    row("Pad", f"4 =[{pads}]")
+row("Pad", "3x4 =[-4,1,6,-2]")
 # Positions in long rows are beyond what f32 and products of 32 bits can count.
 for mode in ("reflect", "wrap"):
     for pads in ("5,9,7,2", "0,30,0,0", "2,0,11,17"):

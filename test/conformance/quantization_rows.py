@@ -90,6 +90,12 @@ for dtype, (code, opset, bounds) in NARROW.items():
         for saturate in (0, 1):
             row("Cast", CORNERS, opset, to=code, saturate=saturate)
         row("Cast", f"{dtype}:3x38{bounds}", opset, to=1)
+POWERS = "f32:[nan,1,1.0000001,1.5,1.4999999,3,0.75,0.9999999,1.2e-38,1.5e38,1.7014118e38]"
+for direction, saturate in itertools.product(("up", "down", "nearest"), (0, 1)):
+    for x in ("70x9@0.01~900", "f16:7x9@0.01~3", "f64:7x9@1~9", POWERS):
+        row("Cast", x, 24, to=24, round_mode=direction, saturate=saturate)
+row("CastLike", "70x9@0.01~900 =f8e8m0:[1]", 24)
+row("Cast", "=f8e8m0:3x38@1~9", 24, to=1)
 row("DequantizeLinear", "=f4:3x38@-4~4 =f8e8m0:3x2@1~4", 24, axis=1, block_size=19, output_dtype=1)
 
 # ---- Products --------------------------------------------------------------

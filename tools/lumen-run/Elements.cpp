@@ -139,6 +139,9 @@ long double getElement(lumen_dtype dtype, const char *data, int64_t index) {
   uint32_t raw = loadBits(data, index, bits);
   if (auto *semantics = row(dtype).semantics) {
     APFloat value(semantics(), APInt(bits, raw));
+    // LLVM makes infinity of the NaN of f8E8M0, which has no bits of a fraction.
+    if (value.isNaN())
+      return std::numeric_limits<double>::quiet_NaN();
     bool lossy;
     value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
     return value.convertToDouble();

@@ -2,6 +2,8 @@
 
 #include "compiler/Diagnostics.h"
 
+#include "dialects/Onnx/Onnx.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -90,6 +92,18 @@ std::string describe(Location loc) {
   return text;
 }
 
+/// The words of a diagnostic, in which types are spelled as users know them.
+static std::string textOf(const Diagnostic &diagnostic) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const DiagnosticArgument &argument : diagnostic.getArguments())
+    if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Type)
+      os << "'" << onnx::typeText(argument.getAsType()) << "'";
+    else
+      argument.print(os);
+  return text;
+}
+
 DiagnosticCapture::DiagnosticCapture(MLIRContext *context, Diagnostics &diagnostics)
     : ScopedDiagnosticHandler(context) {
   setHandler([&diagnostics](Diagnostic &diagnostic) {
@@ -100,7 +114,7 @@ DiagnosticCapture::DiagnosticCapture(MLIRContext *context, Diagnostics &diagnost
         severity = Diagnostics::Severity::Error;
       else if (said.getSeverity() == DiagnosticSeverity::Warning)
         severity = Diagnostics::Severity::Warning;
-      diagnostics.report(severity, where.empty() ? said.str() : where + ": " + said.str());
+      diagnostics.report(severity, where.empty() ? textOf(said) : where + ": " + textOf(said));
     };
     report(diagnostic);
     for (const Diagnostic &note : diagnostic.getNotes())

@@ -42,6 +42,11 @@ std::string lumen::onnx::typeText(Type type) {
       .Case([](MapType map) {
         return "map from " + typeText(map.getKeyType()) + " to " + typeText(map.getValueType());
       })
+      .Case([](IntegerType integer) {
+        // As programs and lumen-run write it.
+        std::string width = std::to_string(integer.getWidth());
+        return integer.getWidth() == 1 ? "bool" : (integer.isUnsigned() ? "u" : "i") + width;
+      })
       .Default([](Type other) { return llvm::to_string(other); });
 }
 

@@ -164,6 +164,7 @@ UNDEFINED = re.compile("|".join([
     r"(ConvTranspose|DeformConv)\(\d+x\d+(x\d+)*x0[x ]",
     # The references leave these unwritten.
     r"DFT\(2x0x2 ", r"LSTM\(0x.*bidirectional", r"(ConvInteger|QLinearConv)\(.8:\dx0x",
+    r"com.microsoft::QAttention\(u8:\d+x\d+x0@",
     # Indices name a dimension at least.
     r"GatherND\(\S+ =?i64:(\d+x)*0@",
     # No trip says what the other extents are of what it stacks.

@@ -1,6 +1,8 @@
 /* vulkan.c - see vulkan.h. */
 #include "vulkan.h"
 
+#include "internal.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef LUMEN_VULKAN_H
 #define LUMEN_VULKAN_H
 
-#include "internal.h"
+#include "lumen.h"
 
 #include <stddef.h>
 

@@ -250,6 +250,16 @@ static int run_once(context *context, const lumen_value *inputs, lumen_value *ou
   return context->device->driver->run(context, status);
 }
 
+/* Of the device in force, which the context may only be about to follow to. */
+static bool may_fall_back(model *model) {
+  if (!(model->flags & LUMEN_FALL_BACK))
+    return false;
+  device *current = lumen_device_acquire(model);
+  bool is_cpu = current->driver == &lumen_driver_cpu;
+  lumen_device_release(current);
+  return !is_cpu;
+}
+
 int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
                    lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
   context *context = (struct context *)base;
@@ -259,11 +269,10 @@ int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_
     code = lumen_check_apart(context, inputs, status);
   if (code)
     return code;
-  bool may_fall_back =
-      model->flags & LUMEN_FALL_BACK && context->device->driver != &lumen_driver_cpu;
+  bool has_other = may_fall_back(model);
   /* A success does not touch the status. */
-  code = run_once(context, inputs, outputs, num_outputs, may_fall_back ? NULL : status);
-  if (code && may_fall_back) {
+  code = run_once(context, inputs, outputs, num_outputs, has_other ? NULL : status);
+  if (code && has_other) {
     bool is_devices = code == LUMEN_ERROR_DEVICE || code == LUMEN_ERROR_OUT_OF_MEMORY;
     code = is_devices ? lumen_device_open(model, lumen_driver_cpu.kind, status) : LUMEN_OK;
     /* Whatever else is wrong is told the second time. */

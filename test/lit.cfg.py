@@ -47,13 +47,18 @@ config.environment["LUMEN_CACHE"] = ""
 config.environment["LUMEN_SOURCE_DIR"] = config.lumen_source_dir
 config.environment["LUMEN_BINARY_DIR"] = config.lumen_binary_dir
 
+def find_library(name):
+    """The path that the C compiler finds a library at."""
+    return subprocess.run([config.c_compiler, f"-print-file-name={name}"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+
+
 # The runtime of AddressSanitizer, to preload into programs that lack it.
-asan = "" if "address" in config.sanitize else subprocess.run(
-    [config.c_compiler, "-print-file-name=libclang_rt.asan-x86_64.so"], check=True, text=True,
-    stdout=subprocess.PIPE).stdout.strip()
+asan = "" if "address" in config.sanitize else find_library("libclang_rt.asan-x86_64.so")
 
 config.substitutions += [
     ("%asan", f"'{asan}'"),
+    ("%vulkan", find_library("libvulkan.so.1")),
     ("%python", config.python),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),

@@ -35,13 +35,11 @@ static double vulkan_score(const lumen_abi_model *abi, const lumen_device_info *
   if (!vk)
     return 0;
   double speed = 0;
-  VkPhysicalDevice physical;
   if (abi->guard)
     (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
                      "%s: compiled with --sanitize=address, which checks the CPU's kernels",
                      abi->name);
-  else if (!vk_find(vk, info->index, &physical, NULL) ||
-           vk_check(vk, physical, abi, &speed, reason))
+  else if (vk_check(vk, info->index, abi, &speed, reason))
     speed = 0;
   lumen_vk_release();
   return speed;

@@ -169,10 +169,13 @@ static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_
   return NULL;
 }
 
-int vk_check(const lumen_vk *vk, VkPhysicalDevice physical, const lumen_abi_model *abi,
-             double *speed, lumen_status *status) {
+int vk_check(const lumen_vk *vk, uint32_t index, const lumen_abi_model *abi, double *speed,
+             lumen_status *status) {
+  VkPhysicalDevice physical;
   VkPhysicalDeviceProperties properties;
   uint32_t family;
+  if (!vk_find(vk, index, &physical, NULL))
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is gone", abi->name);
   vk->GetPhysicalDeviceProperties(physical, &properties);
   if (properties.apiVersion < lumen_vk_version(1, 1))
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s is of Vulkan 1.0, expected 1.1 or later",
@@ -324,6 +327,8 @@ int vk_fail(const vk_device *device, VkResult result, const char *what, lumen_st
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is lost", name);
   if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %s: no memory", name, what);
+  if (result == VK_SUCCESS)
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s", name, what);
   return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s (Vulkan says %d)", name, what, result);
 }
 
@@ -333,7 +338,7 @@ static int open_logical(vk_device *device, lumen_status *status) {
   find_features(vk, device->physical, &found);
   device->features = found.bits;
   if (!find_queue_family(vk, device->physical, &device->queue_family))
-    return vk_fail(device, 0, "the device has no queue for compute work", status);
+    return vk_fail(device, VK_SUCCESS, "the device has no queue for compute work", status);
   VkPhysicalDeviceProperties properties;
   vk->GetPhysicalDeviceProperties(device->physical, &properties);
   const VkPhysicalDeviceLimits *limits = &properties.limits;
@@ -522,7 +527,7 @@ int vk_open(vk_device *device, const lumen_vk *vk, const model *model, uint32_t 
   device->vk = vk;
   device->model = model;
   if (!vk_find(vk, index, &device->physical, NULL))
-    return vk_fail(device, 0, "the device is gone", status);
+    return vk_fail(device, VK_SUCCESS, "the device is gone", status);
   int code = open_logical(device, status);
   if (!code)
     code = choose_memory(device, status);

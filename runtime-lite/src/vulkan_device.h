@@ -58,10 +58,10 @@ typedef struct vk_device {
 bool vk_find(const lumen_vk *vk, uint32_t index, VkPhysicalDevice *physical,
              lumen_device_info *info);
 uint32_t vk_count(const lumen_vk *vk);
-/* Why the model cannot run there; LUMEN_OK: it can. `speed`: as
+/* Why the model cannot run on the `index`-th; LUMEN_OK: it can. `speed`: as
  * lumen_rates_speed says. */
-int vk_check(const lumen_vk *vk, VkPhysicalDevice physical, const lumen_abi_model *abi,
-             double *speed, lumen_status *status);
+int vk_check(const lumen_vk *vk, uint32_t index, const lumen_abi_model *abi, double *speed,
+             lumen_status *status);
 
 /* For one that is zeroed. Takes over the reference to `vk`. After a failure closing is due. */
 int vk_open(vk_device *device, const lumen_vk *vk, const model *model, uint32_t index,
@@ -72,7 +72,7 @@ void vk_close(vk_device *device);
 bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_block *block);
 void vk_block_close(const vk_device *device, vk_block *block);
 
-/* "<model>: <what> (<result>)" with the code that suits. */
+/* "<model>: <what> (<result>)" with the code that suits. VK_SUCCESS: Vulkan had no say in it. */
 int vk_fail(const vk_device *device, VkResult result, const char *what, lumen_status *status);
 
 /* Submits and waits. */

@@ -188,8 +188,10 @@ bool Compilation::generateCode(CodeForm form) {
     return false;
   }
   code = std::move(*compiled);
-  for (const LevelCode &level : code.levels)
+  for (const LevelCode &level : code.levels) {
+    report.levels.push_back({level.level->name, level.seconds});
     reportMissing(level);
+  }
   return true;
 }
 

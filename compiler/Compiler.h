@@ -42,6 +42,9 @@ struct CompileReport {
     double seconds;
   };
   std::vector<Step> steps;
+  /// The levels that code was generated for, and what all threads together took for each:
+  /// they are compiled at the same time, so the sum is no part of `steps`.
+  std::vector<Step> levels;
   size_t kernels = 0;
   size_t launches = 0;
   uint64_t weightsBytes = 0;

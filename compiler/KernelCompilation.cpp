@@ -5,6 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include <atomic>
+#include <chrono>
 
 using namespace mlir;
 using namespace lumen;
@@ -46,7 +47,7 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targ
       // The artifact does not name levels which it has nothing for.
       if (groups.size() == firstGroup && !kernels.empty())
         continue;
-      LevelCode &made = code.levels.emplace_back(LevelCode{target.get(), &level, {}, {}});
+      LevelCode &made = code.levels.emplace_back(LevelCode{target.get(), &level, {}, {}, 0});
       made.shapes.resize(kernels.size());
       if (!target->isHost())
         made.binaries.resize(kernels.size());
@@ -54,6 +55,7 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targ
   }
 
   code.objects.resize(groups.size());
+  std::vector<double> seconds(groups.size());
   std::atomic<bool> failed = false;
   ParallelDiagnosticHandler diagnosticOrder(module.getContext());
   auto compileGroup = [&](const Group &group, SmallVector<char, 0> &object) -> LogicalResult {
@@ -79,13 +81,18 @@ FailureOr<KernelCode> lumen::compileKernels(ModuleOp module, const Targets &targ
     pool.async([&, slot = slot, &group = group] {
       // Whatever fails is reported, all of it, in the order of the groups.
       diagnosticOrder.setOrderIDForThread(slot);
+      auto start = std::chrono::steady_clock::now();
       if (mlir::failed(compileGroup(group, code.objects[slot])))
         failed = true;
+      seconds[slot] =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       diagnosticOrder.eraseOrderIDForThread();
     });
   pool.wait();
   if (failed)
     return failure();
+  for (auto [group, taken] : llvm::zip_equal(groups, seconds))
+    code.levels[group.level].seconds += taken;
   llvm::erase_if(code.objects, [](const auto &object) { return object.empty(); });
   return code;
 }

@@ -15,6 +15,8 @@ struct LevelCode {
   const Level *level;
   std::vector<std::optional<LaunchShape>> shapes; ///< null: no code of this level
   std::vector<KernelBinary> binaries; ///< empty for a host target
+  /// What the threads took for it, all of them together.
+  double seconds = 0;
 };
 
 /// The code of a module's kernels for some targets.
@@ -30,8 +32,9 @@ struct KernelCode {
 using Targets = std::vector<std::unique_ptr<Target>>;
 
 /// Compiles every kernel of `module` at every level of `targets`, which must outlive the
-/// result, on the threads of `pool`; as text only for those of the host. How kernels are grouped depends on the module alone, so the result does
-/// not depend on the number of threads. On failure diagnostics were emitted.
+/// result, on the threads of `pool`; as text only for those of the host. How kernels are
+/// grouped depends on the module alone, so the code does not depend on the number of threads.
+/// On failure diagnostics were emitted.
 mlir::FailureOr<KernelCode> compileKernels(mlir::ModuleOp module, const Targets &targets,
                                            const CodegenOptions &options, CodeForm form,
                                            llvm::ThreadPoolInterface &pool);

@@ -258,6 +258,11 @@ void printTiming(const lumen::CompileReport &report) {
     llvm::errs() << llvm::format("%-10s %8.3f s %5.1f%%\n", step.name.c_str(), step.seconds,
                                  100 * step.seconds / std::max(total, 1e-9));
   llvm::errs() << llvm::format("%-10s %8.3f s\n", "total", total);
+  // By the level, since all are compiled at once; one alone is the step itself.
+  if (report.levels.size() > 1)
+    for (auto &level : report.levels)
+      llvm::errs() << llvm::format("%10.3f s of threads for %s\n", level.seconds,
+                                   level.name.c_str());
 }
 
 } // namespace

@@ -46,7 +46,7 @@ extern "C" {
 #endif
 
 /* Raised when the table below changes in a way that is not an addition. */
-#define LUMEN_API_VERSION 4u
+#define LUMEN_API_VERSION 5u
 
 /* ---- Status ------------------------------------------------------------- */
 
@@ -228,8 +228,12 @@ typedef struct lumen_model_info {
 
 typedef struct lumen_level_info {
   const char *name;
-  uint32_t available;   /* this machine can run it */
-  uint32_t num_kernels; /* kernels of the open model that use it */
+  const char *kind;      /* of the devices that it is for, "cpu"; "" where none is known */
+  uint32_t available;    /* some device of this machine can run it */
+  uint32_t num_kernels;  /* kernels of the open model that use it */
+  uint32_t num_compiled; /* kernels that the file has code of this level for */
+  uint32_t reserved;
+  uint64_t code_size; /* bytes of that code where it is data; 0 for the CPU */
 } lumen_level_info;
 
 /* What a set of input shapes leads to. */

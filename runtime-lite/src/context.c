@@ -330,11 +330,12 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
                       "%s: no memory for a profile of %u launches", abi->name, abi->num_launches);
   for (uint32_t i = 0; i < abi->num_launches; ++i) {
     const lumen_abi_launch *launch = &abi->launches[i];
-    context->profile[i] =
-        (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
-                              .nodes = launch->nodes ? launch->nodes : "",
-                              .level = context->device->driver->launch_level(context->device, i),
-                              .min_ns = UINT64_MAX};
+    const lumen_abi_variant *variant =
+        context->device->driver->variant(context->device, launch->kernel);
+    context->profile[i] = (lumen_profile_entry){.kernel = abi->kernels[launch->kernel].name,
+                                                .nodes = launch->nodes ? launch->nodes : "",
+                                                .level = abi->levels[variant->level].name,
+                                                .min_ns = UINT64_MAX};
   }
   for (uint32_t i = 0; i < abi->num_calls; ++i)
     context->profile[abi->num_launches + i] = (lumen_profile_entry){

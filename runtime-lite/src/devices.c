@@ -129,6 +129,23 @@ uint32_t lumen_devices_impl(const lumen_module *module, lumen_device_info *devic
   return list.count;
 }
 
+const lumen_driver *lumen_driver_of_target(uint32_t target) {
+  for (uint32_t d = 0; d < lumen_num_drivers; ++d)
+    if (lumen_drivers[d] && lumen_drivers[d]->target == target)
+      return lumen_drivers[d];
+  return NULL;
+}
+
+bool lumen_driver_offers(const lumen_driver *driver, const lumen_abi_model *abi, uint32_t level) {
+  if (driver->offers)
+    return driver->offers(abi, level);
+  device_list list;
+  uint32_t held = hold_drivers(driver);
+  list_devices(abi, driver, &list);
+  let_go(held);
+  return list.count && list.items[0].info.score > 0; /* the best comes first */
+}
+
 static int fail_unknown_device(const lumen_abi_model *abi, const char *source, const char *wanted,
                                lumen_status *status) {
   device_list list;

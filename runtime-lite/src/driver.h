@@ -9,7 +9,8 @@
 #include "internal.h"
 
 struct lumen_driver {
-  const char *kind; /* "cpu" */
+  const char *kind;        /* "cpu" */
+  lumen_abi_target target; /* whose kernels its devices run */
 
   /* Keeps what the next three need and takes time to make, until let_go; false: there is
    * nothing to keep, and to let go. Both NULL: there never is. */
@@ -30,10 +31,14 @@ struct lumen_driver {
   int (*open)(device *device, lumen_status *status);
   void (*close)(device *device);
 
-  /* Which variants the open model uses. `level` and `scratch_size` of the info. */
+  /* Whether this machine can run a level of the target. NULL: where it has a device that
+   * can run the model. */
+  bool (*offers)(const lumen_abi_model *abi, uint32_t level);
+
+  /* Which variants the open model uses: `level` and `scratch_size` of the info, and that
+   * of one kernel. */
   void (*describe)(const device *device, lumen_model_info *info);
-  void (*describe_level)(const device *device, uint32_t index, lumen_level_info *info);
-  const char *(*launch_level)(const device *device, uint32_t launch);
+  const lumen_abi_variant *(*variant)(const device *device, uint32_t kernel);
 
   /* Memory and state of one context, whose plan is known but where it is NULL. */
   int (*context_open)(context *context, lumen_status *status);
@@ -59,5 +64,10 @@ enum { lumen_num_drivers = 2 };
 extern const lumen_driver *const lumen_drivers[lumen_num_drivers];
 
 extern const lumen_driver lumen_driver_cpu;
+
+/* devices.c: the driver for levels of a lumen_abi_target; NULL where none is linked in. */
+const lumen_driver *lumen_driver_of_target(uint32_t target);
+/* Whether this machine can run a level of the driver's target. */
+bool lumen_driver_offers(const lumen_driver *driver, const lumen_abi_model *abi, uint32_t level);
 
 #endif

@@ -94,18 +94,13 @@ static void cpu_describe(const device *device, lumen_model_info *info) {
     info->level = device->model->abi->levels[state->kernels.best_level].name;
 }
 
-static void cpu_describe_level(const device *device, uint32_t index, lumen_level_info *info) {
-  const cpu_device *state = device->state;
-  const lumen_abi_model *abi = device->model->abi;
-  info->available = lumen_cpu_level_fits(abi, index, lumen_cpu_features());
-  for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    info->num_kernels += state->kernels.variants[k]->level == index;
+static bool cpu_offers(const lumen_abi_model *abi, uint32_t level) {
+  return lumen_cpu_level_fits(abi, level, lumen_cpu_features());
 }
 
-static const char *cpu_launch_level(const device *device, uint32_t launch) {
+static const lumen_abi_variant *cpu_variant(const device *device, uint32_t kernel) {
   const cpu_device *state = device->state;
-  const lumen_abi_model *abi = device->model->abi;
-  return abi->levels[state->kernels.variants[abi->launches[launch].kernel]->level].name;
+  return state->kernels.variants[kernel];
 }
 
 /* ---- Launches ----------------------------------------------------------- */
@@ -220,13 +215,14 @@ static int cpu_synchronize(context *context, lumen_status *status) {
 }
 
 const lumen_driver lumen_driver_cpu = {.kind = "cpu",
+                                       .target = LUMEN_ABI_CPU,
                                        .enumerate = cpu_enumerate,
                                        .score = cpu_score,
+                                       .offers = cpu_offers,
                                        .open = cpu_open,
                                        .close = cpu_close,
                                        .describe = cpu_describe,
-                                       .describe_level = cpu_describe_level,
-                                       .launch_level = cpu_launch_level,
+                                       .variant = cpu_variant,
                                        .context_open = cpu_context_open,
                                        .context_close = cpu_context_close,
                                        .context_memory = cpu_context_memory,

@@ -4,8 +4,6 @@
  * is kept and submitted again, as long as nothing has moved. */
 #define _GNU_SOURCE
 #include "benchmark.h"
-#include "cpu.h"
-#include "cpu_levels.h"
 #include "driver.h"
 #include "vulkan_batch.h"
 
@@ -80,21 +78,9 @@ static void vulkan_describe(const device *device, lumen_model_info *info) {
     info->level = device->model->abi->levels[state->level].name;
 }
 
-static void vulkan_describe_level(const device *device, uint32_t index, lumen_level_info *info) {
+static const lumen_abi_variant *vulkan_variant(const device *device, uint32_t kernel) {
   const vk_device *state = device->state;
-  const lumen_abi_model *abi = device->model->abi;
-  /* Kernels that the host runs have a level of its own. */
-  info->available = abi->levels[index].target == LUMEN_ABI_CPU
-                        ? lumen_cpu_level_fits(abi, index, lumen_cpu_features())
-                        : abi->levels[index].target == LUMEN_ABI_SPIRV;
-  for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    info->num_kernels += state->variants[k]->level == index;
-}
-
-static const char *vulkan_launch_level(const device *device, uint32_t launch) {
-  const vk_device *state = device->state;
-  const lumen_abi_model *abi = device->model->abi;
-  return abi->levels[state->variants[abi->launches[launch].kernel]->level].name;
+  return state->variants[kernel];
 }
 
 /* ---- Contexts ----------------------------------------------------------- */
@@ -297,6 +283,7 @@ static int vulkan_synchronize(context *context, lumen_status *status) {
 }
 
 const lumen_driver lumen_driver_vulkan = {.kind = "vulkan",
+                                          .target = LUMEN_ABI_SPIRV,
                                           .hold = vulkan_hold,
                                           .let_go = lumen_vk_release,
                                           .enumerate = vulkan_enumerate,
@@ -304,8 +291,7 @@ const lumen_driver lumen_driver_vulkan = {.kind = "vulkan",
                                           .open = vulkan_open,
                                           .close = vulkan_close,
                                           .describe = vulkan_describe,
-                                          .describe_level = vulkan_describe_level,
-                                          .launch_level = vulkan_launch_level,
+                                          .variant = vulkan_variant,
                                           .context_open = vulkan_context_open,
                                           .context_close = vulkan_context_close,
                                           .context_memory = vulkan_context_memory,

@@ -130,9 +130,21 @@ int lumen_level_info_impl(const lumen_model *base, uint32_t index, lumen_level_i
   model *model = (struct model *)base;
   if (index >= model->abi->num_levels)
     return LUMEN_ERROR_NOT_FOUND;
-  *info = (lumen_level_info){model->abi->levels[index].name, 0, 0};
+  const lumen_abi_model *abi = model->abi;
+  const lumen_driver *driver = lumen_driver_of_target(abi->levels[index].target);
+  *info = (lumen_level_info){.name = abi->levels[index].name,
+                             .kind = driver ? driver->kind : "",
+                             .available = driver && lumen_driver_offers(driver, abi, index)};
   device *device = lumen_device_acquire(model);
-  device->driver->describe_level(device, index, info);
+  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
+    const lumen_abi_kernel *kernel = &abi->kernels[k];
+    info->num_kernels += device->driver->variant(device, k)->level == index;
+    for (uint32_t v = 0; v < kernel->num_variants; ++v)
+      if (kernel->variants[v].level == index) {
+        ++info->num_compiled;
+        info->code_size += kernel->variants[v].code_size;
+      }
+  }
   lumen_device_release(device);
   return LUMEN_OK;
 }

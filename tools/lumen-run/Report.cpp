@@ -178,8 +178,12 @@ json::Object signatureJson(const lumen_module *module, const lumen_model *model)
   json::Array levels;
   lumen_level_info level;
   for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
-    levels.push_back(json::Object{
-        {"name", level.name}, {"available", level.available != 0}, {"kernels", level.num_kernels}});
+    levels.push_back(json::Object{{"name", level.name},
+                                  {"kind", level.kind},
+                                  {"available", level.available != 0},
+                                  {"kernels", level.num_kernels},
+                                  {"compiled", level.num_compiled},
+                                  {"code_bytes", level.code_size}});
   result["name"] = info.name;
   result["producer"] = info.producer;
   result["source_hash"] = info.source_hash;
@@ -209,6 +213,26 @@ static bool isDynamic(const lumen_module *module) {
   return false;
 }
 
+// What the file has for each kind of device, where it has code for several.
+static void printCode(raw_ostream &out, const lumen_model *model) {
+  std::string text;
+  StringRef kind;
+  bool hasSeveral = false;
+  lumen_level_info level;
+  for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i) {
+    bool isNew = i == 0 || kind != level.kind;
+    hasSeveral |= i && isNew;
+    text += isNew ? (i ? "; " : "") + std::string(*level.kind ? level.kind : "no driver") + ": "
+                  : ", ";
+    text += std::to_string(level.num_compiled) + " for " + level.name;
+    if (level.code_size)
+      text += " in " + bytesText(level.code_size);
+    kind = level.kind;
+  }
+  if (hasSeveral)
+    out << "code     " << text << '\n';
+}
+
 void printSignature(raw_ostream &out, const lumen_module *module, const lumen_model *model) {
   if (model) {
     lumen_model_info info;
@@ -221,7 +245,9 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
     for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
       out << ", " << level.num_kernels << " for " << level.name
           << (level.available ? "" : " (not available here)");
-    out << "\nmemory   arena ";
+    out << '\n';
+    printCode(out, model);
+    out << "memory   arena ";
     if (info.arena_size == 0 && isDynamic(module))
       out << "as the sizes of the inputs want it (--memory)";
     else

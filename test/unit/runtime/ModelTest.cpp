@@ -60,11 +60,14 @@ TEST_F(ModelTest, Levels) {
   lumen_level_info level;
   ASSERT_EQ(lumen_level(model, 0, &level), LUMEN_OK);
   EXPECT_STREQ(level.name, "x86-64-v9");
+  EXPECT_STREQ(level.kind, "cpu");
   EXPECT_EQ(level.available, 0u);
   EXPECT_EQ(level.num_kernels, 0u);
+  EXPECT_EQ(level.num_compiled, 1u);
   ASSERT_EQ(lumen_level(model, 1, &level), LUMEN_OK);
   EXPECT_EQ(level.available, 1u);
   EXPECT_EQ(level.num_kernels, 3u);
+  EXPECT_EQ(level.num_compiled, 3u);
   EXPECT_EQ(lumen_level(model, 2, &level), LUMEN_ERROR_NOT_FOUND);
 }
 

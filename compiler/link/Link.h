@@ -132,7 +132,7 @@ struct ModelTables {
   uint64_t arenaLowerBound = 0;
   uint64_t bytesWithoutSharing = 0;
 
-  /// Symbols of the runtime, "lumen_driver_vulkan": the artifact brings them.
+  /// Symbols of the runtime, Target::getDriver(): the artifact brings them.
   std::vector<std::string> drivers;
   std::string guard; ///< Symbol of the runtime, "lumen_guard_asan"; empty: none.
 };

@@ -235,6 +235,18 @@ TEST_F(Artifact, LivesBesideAnother) {
   EXPECT_EQ(*static_cast<const float *>(*module->model->weights), 3.0f);
 }
 
+// An artifact brings the drivers that its tables name, and no others.
+TEST_F(Artifact, BringsItsDrivers) {
+  ScaleModel model("plain");
+  ASSERT_NO_FATAL_FAILURE(load(model));
+  model.tables.name = "driven";
+  model.tables.drivers = {"lumen_driver_vulkan"};
+  ASSERT_NO_FATAL_FAILURE(load(model));
+  constexpr StringRef kLoader = "libvulkan.so.1";
+  EXPECT_FALSE(StringRef(readFile(folder.file("plain.so"))).contains(kLoader));
+  EXPECT_TRUE(StringRef(readFile(folder.file("driven.so"))).contains(kLoader));
+}
+
 // A model without constants has no weights at all.
 TEST_F(Artifact, WithoutWeights) {
   ScaleModel model("bare");

@@ -139,6 +139,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{[](ModelTables &t) { addSpirv(t, {0, 64, 0, 0, 0}); },
               "kernel 'scale_0' has workgroups of 0 threads for 64 units at level 'vulkan1.1', "
               "expected at least 1 of both"},
+        Fault{[](ModelTables &t) { addSpirv(t, {64, 0, 0, 0, 0}); },
+              "kernel 'scale_0' has workgroups of 64 threads for 0 units at level 'vulkan1.1', "
+              "expected at least 1 of both"},
         Fault{[](ModelTables &t) { t.kernels[1].variants.clear(); },
               "kernel 'start_1' has no variant"},
         Fault{[](ModelTables &t) { t.kernels[1].name = "scale_0"; },

@@ -17,7 +17,7 @@ static bool find_file(const vk_device *device, const VkPhysicalDeviceProperties 
   char id[33], name[80];
   for (int i = 0; i < 16; ++i)
     snprintf(id + 2 * i, 3, "%02x", properties->pipelineCacheUUID[i]);
-  const lumen_abi_model *abi = device->model->abi;
+  const lumen_abi_model *abi = device->base.model->abi;
   snprintf(name, sizeof(name), "%.16s-%.32s.vulkan",
            abi->source_hash ? abi->source_hash : abi->name, id);
   return lumen_cache_find(name, path);

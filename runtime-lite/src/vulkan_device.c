@@ -2,11 +2,9 @@
 #define _GNU_SOURCE
 #include "vulkan_device.h"
 
-#include "cpu_levels.h"
-#include "rates.h"
 #include "vulkan_cache.h"
+#include "vulkan_stream.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,72 +143,57 @@ static bool find_queue_family(const lumen_vk *vk, VkPhysicalDevice physical, uin
   return false;
 }
 
-/* ---- What runs there ---------------------------------------------------- */
+/* ---- What it can take --------------------------------------------------- */
 
-/* The form of a kernel for devices like this; NULL: there is none that fits. */
-static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_t kernel,
-                                             uint64_t features,
-                                             const VkPhysicalDeviceLimits *limits) {
-  const lumen_abi_kernel *info = &abi->kernels[kernel];
-  for (uint32_t v = 0; v < info->num_variants; ++v) {
-    const lumen_abi_variant *variant = &info->variants[v];
-    const lumen_abi_gpu_launch *launch = variant->launch_info;
-    if (abi->levels[variant->level].target != LUMEN_ABI_SPIRV)
-      continue;
-    uint32_t num_bindings = info->num_args + 3;
-    if ((launch->features & features) == launch->features &&
-        launch->block <= limits->maxComputeWorkGroupInvocations &&
-        launch->block <= limits->maxComputeWorkGroupSize[0] &&
-        launch->shared_size <= limits->maxComputeSharedMemorySize &&
-        num_bindings <= limits->maxPerStageDescriptorStorageBuffers &&
-        num_bindings <= limits->maxDescriptorSetStorageBuffers)
-      return variant;
-  }
-  return NULL;
+static void take_limits(const VkPhysicalDeviceProperties *properties, const features *found,
+                        gpu_limits *limits) {
+  const VkPhysicalDeviceLimits *all = &properties->limits;
+  *limits = (gpu_limits){.features = found->bits,
+                         .max_block = all->maxComputeWorkGroupInvocations,
+                         .max_shared = all->maxComputeSharedMemorySize,
+                         .max_bindings = all->maxPerStageDescriptorStorageBuffers,
+                         .max_workgroups = all->maxComputeWorkGroupCount[0],
+                         .max_range = all->maxStorageBufferRange,
+                         .alignment = all->minStorageBufferOffsetAlignment};
+  if (limits->max_block > all->maxComputeWorkGroupSize[0])
+    limits->max_block = all->maxComputeWorkGroupSize[0];
+  if (limits->max_bindings > all->maxDescriptorSetStorageBuffers)
+    limits->max_bindings = all->maxDescriptorSetStorageBuffers;
+  if (limits->alignment < LUMEN_ALIGNMENT)
+    limits->alignment = LUMEN_ALIGNMENT;
 }
 
-int vk_check(const lumen_vk *vk, uint32_t index, const lumen_abi_model *abi, double *speed,
-             lumen_status *status) {
+int vk_measure(const lumen_vk *vk, uint32_t index, const char *name, gpu_limits *limits,
+               lumen_device_rates *rates, lumen_status *status) {
   VkPhysicalDevice physical;
   VkPhysicalDeviceProperties properties;
   uint32_t family;
   if (!vk_find(vk, index, &physical, NULL))
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is gone", abi->name);
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is gone", name);
   vk->GetPhysicalDeviceProperties(physical, &properties);
   if (properties.apiVersion < lumen_vk_version(1, 1))
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s is of Vulkan 1.0, expected 1.1 or later",
-                      abi->name, properties.deviceName);
+                      name, properties.deviceName);
   if (!find_queue_family(vk, physical, &family))
-    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s has no queue for compute work", abi->name,
+    return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: %s has no queue for compute work", name,
                       properties.deviceName);
   features found;
   find_features(vk, physical, &found);
-  uint32_t fits = 0;
-  for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    fits += find_variant(abi, k, found.bits, &properties.limits) != NULL;
-  if (!fits && abi->num_kernels)
-    return lumen_fail(status, LUMEN_ERROR_UNSUPPORTED,
-                      "%s: none of its %u kernels has code that %s can run", abi->name,
-                      abi->num_kernels, properties.deviceName);
-  /* In software it is slower than the code for this CPU. What the host computes costs the
-   * way there and back. */
-  lumen_device_rates rates;
+  take_limits(&properties, &found, limits);
+  /* In software it is slower than the code for this CPU. */
   switch (properties.deviceType) {
   case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-    rates = (lumen_device_rates){8000, 300, 5, 30, 0};
+    *rates = (lumen_device_rates){8000, 300, 5, 30, 0};
     break;
   case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-    rates = (lumen_device_rates){500, 40, 10, 50, 0};
+    *rates = (lumen_device_rates){500, 40, 10, 50, 0};
     break;
   case VK_PHYSICAL_DEVICE_TYPE_CPU:
-    rates = (lumen_device_rates){2, 2, 40, 100, 0};
+    *rates = (lumen_device_rates){2, 2, 40, 100, 0};
     break;
   default:
-    rates = (lumen_device_rates){100, 20, 20, 60, 0};
+    *rates = (lumen_device_rates){100, 20, 20, 60, 0};
   }
-  lumen_rates_find("vulkan", properties.deviceName, &rates);
-  double part = abi->num_kernels ? (double)fits / abi->num_kernels : 1;
-  *speed = lumen_rates_speed(&rates, abi) * part * part;
   return LUMEN_OK;
 }
 
@@ -241,21 +224,22 @@ static int choose_memory(vk_device *device, lumen_status *status) {
   /* LUMEN_VULKAN_STAGING=1 takes the road of devices whose memory the host does not see. */
   const char *staging = getenv("LUMEN_VULKAN_STAGING");
   bool hides = staging && !strcmp(staging, "1");
-  device->is_shared =
+  device->base.limits.is_mapped =
       !hides &&
       find_memory_type(types, mapped | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &device->memory_types[vk_of_device]);
+                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &device->memory_types[gpu_of_device]);
   if (!find_memory_type(types, mapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
-                        &device->memory_types[vk_of_host]) ||
-      (!device->is_shared && !find_memory_type(types, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0,
-                                               &device->memory_types[vk_of_device])))
+                        &device->memory_types[gpu_of_host]) ||
+      (!device->base.limits.is_mapped &&
+       !find_memory_type(types, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0,
+                         &device->memory_types[gpu_of_device])))
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device has no memory of use",
-                      device->model->abi->name);
+                      device->base.model->abi->name);
   return LUMEN_OK;
 }
 
 /* A buffer with memory of its own; false: there is none, and nothing is left behind. */
-static bool open_buffer(const vk_device *device, uint64_t size, vk_place place, VkBuffer *buffer,
+static bool open_buffer(const vk_device *device, uint64_t size, gpu_place place, VkBuffer *buffer,
                         VkDeviceMemory *memory) {
   const lumen_vk *vk = device->vk;
   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -281,14 +265,32 @@ static bool open_buffer(const vk_device *device, uint64_t size, vk_place place, 
   return ok && vk->BindBufferMemory(device->device, *buffer, *memory, 0) == VK_SUCCESS;
 }
 
-bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_block *block) {
+static void close_buffer(const vk_device *device, VkBuffer buffer, VkDeviceMemory memory) {
+  if (buffer)
+    device->vk->DestroyBuffer(device->device, buffer, NULL);
+  if (memory)
+    device->vk->FreeMemory(device->device, memory, NULL);
+}
+
+static void close_block(const gpu_device *base, gpu_block *block) {
+  const vk_device *device = (const vk_device *)base;
+  if (block->address && !block->is_mapped && !block->twin)
+    munmap(block->address, block->size);
+  close_buffer(device, block->buffer, block->memory);
+  close_buffer(device, block->twin, block->twin_memory);
+  memset(block, 0, sizeof(*block));
+}
+
+static bool open_block(const gpu_device *base, uint64_t size, gpu_place place, gpu_block *block) {
+  const vk_device *device = (const vk_device *)base;
   memset(block, 0, sizeof(*block));
   block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
-  block->is_mapped = place == vk_of_host || device->is_shared;
-  bool has_twin = place == vk_of_both && !block->is_mapped;
-  bool ok = open_buffer(device, size, place == vk_of_host ? vk_of_host : vk_of_device,
-                        &block->buffer, &block->memory) &&
-            (!has_twin || open_buffer(device, size, vk_of_host, &block->twin, &block->twin_memory));
+  block->is_mapped = place == gpu_of_host || device->base.limits.is_mapped;
+  bool has_twin = place == gpu_of_both && !block->is_mapped;
+  bool ok = open_buffer(device, size, place == gpu_of_host ? gpu_of_host : gpu_of_device,
+                        (VkBuffer *)&block->buffer, (VkDeviceMemory *)&block->memory) &&
+            (!has_twin || open_buffer(device, size, gpu_of_host, (VkBuffer *)&block->twin,
+                                      (VkDeviceMemory *)&block->twin_memory));
   void *address = NULL;
   if (ok && (block->is_mapped || has_twin)) {
     VkDeviceMemory memory = has_twin ? block->twin_memory : block->memory;
@@ -300,29 +302,14 @@ bool vk_block_open(const vk_device *device, uint64_t size, vk_place place, vk_bl
   }
   block->address = ok ? address : NULL;
   if (!ok)
-    vk_block_close(device, block);
+    close_block(base, block);
   return ok;
-}
-
-static void close_buffer(const vk_device *device, VkBuffer buffer, VkDeviceMemory memory) {
-  if (buffer)
-    device->vk->DestroyBuffer(device->device, buffer, NULL);
-  if (memory)
-    device->vk->FreeMemory(device->device, memory, NULL);
-}
-
-void vk_block_close(const vk_device *device, vk_block *block) {
-  if (block->address && !block->is_mapped && !block->twin)
-    munmap(block->address, block->size);
-  close_buffer(device, block->buffer, block->memory);
-  close_buffer(device, block->twin, block->twin_memory);
-  memset(block, 0, sizeof(*block));
 }
 
 /* ---- Opening ------------------------------------------------------------ */
 
 int vk_fail(const vk_device *device, VkResult result, const char *what, lumen_status *status) {
-  const char *name = device->model->abi->name;
+  const char *name = device->base.model->abi->name;
   if (result == VK_ERROR_DEVICE_LOST)
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is lost", name);
   if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
@@ -336,17 +323,11 @@ static int open_logical(vk_device *device, lumen_status *status) {
   const lumen_vk *vk = device->vk;
   features found;
   find_features(vk, device->physical, &found);
-  device->features = found.bits;
   if (!find_queue_family(vk, device->physical, &device->queue_family))
     return vk_fail(device, VK_SUCCESS, "the device has no queue for compute work", status);
   VkPhysicalDeviceProperties properties;
   vk->GetPhysicalDeviceProperties(device->physical, &properties);
-  const VkPhysicalDeviceLimits *limits = &properties.limits;
-  device->max_range = limits->maxStorageBufferRange;
-  device->alignment = limits->minStorageBufferOffsetAlignment;
-  if (device->alignment < LUMEN_ALIGNMENT)
-    device->alignment = LUMEN_ALIGNMENT;
-  device->max_workgroups = limits->maxComputeWorkGroupCount[0];
+  take_limits(&properties, &found, &device->base.limits);
 
   const char *extensions[2];
   uint32_t num_extensions = 0;
@@ -374,15 +355,11 @@ static int open_logical(vk_device *device, lumen_status *status) {
   return LUMEN_OK;
 }
 
-static int open_kernel(vk_device *device, uint32_t index, const lumen_abi_variant *variant,
-                       lumen_status *status) {
+static int load_kernel(vk_device *device, uint32_t index, lumen_status *status) {
   const lumen_vk *vk = device->vk;
-  const lumen_abi_kernel *info = &device->model->abi->kernels[index];
-  vk_kernel *kernel = &device->kernels[index];
-  kernel->variant = variant;
-  kernel->launch = variant->launch_info;
-  kernel->num_bindings = info->num_args + 1 + (variant->scratch_size != 0) +
-                         (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS);
+  const lumen_abi_kernel *info = &device->base.model->abi->kernels[index];
+  gpu_kernel *kernel = &device->base.kernels[index];
+  vk_pipeline *made = &device->pipelines[index];
   VkDescriptorSetLayoutBinding *bindings = calloc(kernel->num_bindings, sizeof(*bindings));
   if (!bindings)
     return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, info->name, status);
@@ -396,16 +373,16 @@ static int open_kernel(vk_device *device, uint32_t index, const lumen_abi_varian
                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                           .bindingCount = kernel->num_bindings,
                                           .pBindings = bindings};
-  VkResult result = vk->CreateDescriptorSetLayout(device->device, &sets, NULL, &kernel->set_layout);
+  VkResult result = vk->CreateDescriptorSetLayout(device->device, &sets, NULL, &made->set_layout);
   free(bindings);
   VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                        .setLayoutCount = 1,
-                                       .pSetLayouts = &kernel->set_layout};
+                                       .pSetLayouts = &made->set_layout};
   if (result == VK_SUCCESS)
-    result = vk->CreatePipelineLayout(device->device, &layout, NULL, &kernel->layout);
+    result = vk->CreatePipelineLayout(device->device, &layout, NULL, &made->layout);
   VkShaderModuleCreateInfo shader = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                     .codeSize = variant->code_size,
-                                     .pCode = variant->code};
+                                     .codeSize = kernel->variant->code_size,
+                                     .pCode = kernel->variant->code};
   VkShaderModule module = NULL;
   if (result == VK_SUCCESS)
     result = vk->CreateShaderModule(device->device, &shader, NULL, &module);
@@ -415,167 +392,84 @@ static int open_kernel(vk_device *device, uint32_t index, const lumen_abi_varian
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                 .module = module,
                 .pName = info->name},
-      .layout = kernel->layout};
+      .layout = made->layout};
   if (result == VK_SUCCESS)
     result = vk->CreateComputePipelines(device->device, device->cache, 1, &pipeline, NULL,
-                                        &kernel->pipeline);
+                                        &made->pipeline);
   if (module)
     vk->DestroyShaderModule(device->device, module, NULL);
-  if (result == VK_SUCCESS)
+  kernel->is_loaded = result == VK_SUCCESS;
+  if (kernel->is_loaded)
     return LUMEN_OK;
-  kernel->pipeline = NULL;
+  made->pipeline = NULL;
   if (result == VK_ERROR_DEVICE_LOST || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
       result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
     return vk_fail(device, result, info->name, status);
   return LUMEN_OK; /* refused by the device's compiler: the host runs it */
 }
 
-static int open_kernels(vk_device *device, lumen_status *status) {
-  const lumen_abi_model *abi = device->model->abi;
+static int load_kernels(gpu_device *base, lumen_status *status) {
+  vk_device *device = (vk_device *)base;
+  const lumen_abi_model *abi = base->model->abi;
   VkPhysicalDeviceProperties properties;
   device->vk->GetPhysicalDeviceProperties(device->physical, &properties);
-  device->kernels = calloc(abi->num_kernels + 1, sizeof(*device->kernels));
-  device->variants = calloc(abi->num_kernels + 1, sizeof(*device->variants));
-  if (!device->kernels || !device->variants)
-    return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "kernels", status);
-  device->level = abi->num_levels;
+  device->pipelines = calloc(abi->num_kernels + 1, sizeof(*device->pipelines));
+  if (!device->pipelines)
+    return gpu_fail_memory(base, "kernels", status);
   vk_cache_open(device, &properties);
   int code = LUMEN_OK;
-  for (uint32_t k = 0; k < abi->num_kernels && !code; ++k) {
-    const lumen_abi_variant *variant = find_variant(abi, k, device->features, &properties.limits);
-    if (variant)
-      code = open_kernel(device, k, variant, status);
-    bool is_there = device->kernels[k].pipeline != NULL;
-    if (is_there)
-      device->level = variant->level;
-    device->variants[k] = is_there ? variant : device->host.variants[k];
-  }
+  for (uint32_t k = 0; k < abi->num_kernels && !code; ++k)
+    if (base->kernels[k].variant)
+      code = load_kernel(device, k, status);
   vk_cache_close(device, &properties);
   return code;
 }
 
-/* Copies host memory to a new block of the device. */
-static int upload(vk_device *device, const void *bytes, uint64_t size, vk_block *block,
-                  lumen_status *status) {
-  const lumen_vk *vk = device->vk;
-  if (!size)
-    return LUMEN_OK;
-  if (!vk_block_open(device, size, vk_of_device, block))
-    return vk_fail(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "weights", status);
-  if (block->is_mapped) {
-    memcpy(block->address, bytes, size);
-    return LUMEN_OK;
-  }
-  /* In pieces, through memory that both see. */
-  const uint64_t piece = 8 << 20;
-  vk_block staging;
-  if (!vk_block_open(device, size < piece ? size : piece, vk_of_host, &staging))
-    return vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "weights", status);
-  VkCommandPool pool = NULL;
-  VkCommandBuffer commands;
-  VkFence fence = NULL;
-  VkResult result = VK_SUCCESS;
-  VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                       .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                       .queueFamilyIndex = device->queue_family};
-  VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result = vk->CreateCommandPool(device->device, &pool_info, NULL, &pool);
-  VkCommandBufferAllocateInfo commands_info = {.sType =
-                                                   VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               .commandPool = pool,
-                                               .commandBufferCount = 1};
-  if (result == VK_SUCCESS)
-    result = vk->AllocateCommandBuffers(device->device, &commands_info, &commands);
-  if (result == VK_SUCCESS)
-    result = vk->CreateFence(device->device, &fence_info, NULL, &fence);
-  for (uint64_t at = 0; at < size && result == VK_SUCCESS; at += piece) {
-    uint64_t count = size - at < piece ? size - at : piece;
-    memcpy(staging.address, (const char *)bytes + at, count);
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkBufferCopy copy = {0, at, count};
-    result = vk->BeginCommandBuffer(commands, &begin);
-    vk->CmdCopyBuffer(commands, staging.buffer, block->buffer, 1, &copy);
-    if (result == VK_SUCCESS)
-      result = vk->EndCommandBuffer(commands);
-    if (result == VK_SUCCESS)
-      result = vk_submit(device, commands, fence);
-  }
-  if (fence)
-    vk->DestroyFence(device->device, fence, NULL);
-  if (pool)
-    vk->DestroyCommandPool(device->device, pool, NULL);
-  vk_block_close(device, &staging);
-  return result == VK_SUCCESS ? LUMEN_OK : vk_fail(device, result, "weights", status);
-}
-
-/* What the model derives from its weights, made by the host. */
-static int upload_inits(vk_device *device, lumen_status *status) {
-  const lumen_abi_model *abi = device->model->abi;
-  if (!abi->num_inits)
-    return LUMEN_OK;
-  char *init = lumen_allocate_large(abi->init_size);
-  int code = init ? lumen_host_inits(device->model, &device->host, init, status)
-                  : vk_fail(device, VK_ERROR_OUT_OF_HOST_MEMORY, "weights", status);
-  if (!code)
-    code = upload(device, init, abi->init_size, &device->init, status);
-  free(init);
-  return code;
-}
-
-int vk_open(vk_device *device, const lumen_vk *vk, const model *model, uint32_t index,
-            lumen_status *status) {
-  device->vk = vk;
-  device->model = model;
-  if (!vk_find(vk, index, &device->physical, NULL))
+static int open_device(gpu_device *base, uint32_t index, lumen_status *status) {
+  vk_device *device = (vk_device *)base;
+  device->vk = lumen_vk_acquire(status);
+  if (!device->vk)
+    return LUMEN_ERROR_DEVICE;
+  if (!vk_find(device->vk, index, &device->physical, NULL))
     return vk_fail(device, VK_SUCCESS, "the device is gone", status);
   int code = open_logical(device, status);
-  if (!code)
-    code = choose_memory(device, status);
-  if (!code)
-    code = lumen_host_kernels_open(&device->host, model, status);
-  if (!code)
-    code = open_kernels(device, status);
-  if (!code)
-    code = upload(device, model->weights, model->abi->weights_size, &device->weights, status);
-  if (!code)
-    code = upload_inits(device, status);
-  return code;
+  return code ? code : choose_memory(device, status);
 }
 
-void vk_close(vk_device *device) {
+static void close_device(gpu_device *base) {
+  vk_device *device = (vk_device *)base;
   const lumen_vk *vk = device->vk;
-  if (device->device) {
-    vk_block_close(device, &device->weights);
-    vk_block_close(device, &device->init);
-    for (uint32_t k = 0; device->kernels && k < device->model->abi->num_kernels; ++k) {
-      const vk_kernel *kernel = &device->kernels[k];
-      if (kernel->pipeline)
-        vk->DestroyPipeline(device->device, kernel->pipeline, NULL);
-      if (kernel->layout)
-        vk->DestroyPipelineLayout(device->device, kernel->layout, NULL);
-      if (kernel->set_layout)
-        vk->DestroyDescriptorSetLayout(device->device, kernel->set_layout, NULL);
-    }
-    vk->DestroyDevice(device->device, NULL);
+  for (uint32_t k = 0; device->pipelines && k < base->model->abi->num_kernels; ++k) {
+    const vk_pipeline *made = &device->pipelines[k];
+    if (made->pipeline)
+      vk->DestroyPipeline(device->device, made->pipeline, NULL);
+    if (made->layout)
+      vk->DestroyPipelineLayout(device->device, made->layout, NULL);
+    if (made->set_layout)
+      vk->DestroyDescriptorSetLayout(device->device, made->set_layout, NULL);
   }
-  lumen_host_kernels_close(&device->host);
-  free(device->kernels);
-  free(device->variants);
-  lumen_vk_release();
+  free(device->pipelines);
+  if (device->device)
+    vk->DestroyDevice(device->device, NULL);
+  if (vk)
+    lumen_vk_release();
 }
 
-VkResult vk_submit(vk_device *device, VkCommandBuffer commands, VkFence fence) {
-  const lumen_vk *vk = device->vk;
-  VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                         .commandBufferCount = 1,
-                         .pCommandBuffers = &commands};
-  while (atomic_flag_test_and_set(&device->is_submitting))
-    sched_yield();
-  VkResult result = vk->QueueSubmit(device->queue, 1, &submit, fence);
-  atomic_flag_clear(&device->is_submitting);
-  if (result == VK_SUCCESS)
-    result = vk->WaitForFences(device->device, 1, &fence, 1, UINT64_MAX);
-  if (result == VK_SUCCESS)
-    result = vk->ResetFences(device->device, 1, &fence);
-  return result;
-}
+const gpu_api vk_api = {.target = LUMEN_ABI_SPIRV,
+                        .device_size = sizeof(vk_device),
+                        .context_size = sizeof(vk_context),
+                        .open = open_device,
+                        .close = close_device,
+                        .load = load_kernels,
+                        .block_open = open_block,
+                        .block_close = close_block,
+                        .upload = vk_upload,
+                        .stream_open = vk_stream_open,
+                        .stream_close = vk_stream_close,
+                        .begin = vk_begin,
+                        .clear = vk_clear,
+                        .copy = vk_copy,
+                        .dispatch = vk_dispatch,
+                        .barrier = vk_barrier,
+                        .end = vk_end,
+                        .submit = vk_run};

@@ -1,0 +1,401 @@
+/* gpu_batch.c - see gpu_batch.h. */
+#define _GNU_SOURCE
+#include "gpu_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  launches_per_batch = 256, /* of schedules with steps */
+  staging_size = 4 << 20,
+  scratch_limit = 64 << 20, /* that more workgroups are not worth */
+  fault_bytes = LUMEN_ABI_GPU_FAULT_WORDS * sizeof(int32_t)
+};
+
+static uint64_t align_to(uint64_t size, uint64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
+void *gpu_allocate(context *context, uint64_t size, bool is_result) {
+  gpu_context *state = context->device_state;
+  if (state->num_blocks == state->block_capacity) {
+    uint32_t capacity = state->block_capacity ? 2 * state->block_capacity : 8;
+    gpu_block *more = realloc(state->blocks, capacity * sizeof(*more));
+    if (!more)
+      return NULL;
+    state->blocks = more;
+    state->block_capacity = capacity;
+  }
+  gpu_block *block = &state->blocks[state->num_blocks];
+  if (!state->device->api->block_open(state->device, size, is_result ? gpu_of_both : gpu_of_device,
+                                      block))
+    return NULL;
+  ++state->num_blocks;
+  ++state->generation;
+  return block->address;
+}
+
+void gpu_release(context *context, void *memory) {
+  gpu_context *state = context->device_state;
+  for (uint32_t i = 0; i < state->num_blocks; ++i)
+    if (state->blocks[i].address == memory) {
+      state->device->api->block_close(state->device, &state->blocks[i]);
+      state->blocks[i] = state->blocks[--state->num_blocks];
+      ++state->generation;
+      return;
+    }
+}
+
+static bool holds(const gpu_block *block, const void *address) {
+  return block->address && (uintptr_t)address - (uintptr_t)block->address < block->size;
+}
+
+const gpu_block *gpu_block_of(const gpu_context *state, const void *address) {
+  for (uint32_t i = 0; i < state->num_blocks; ++i)
+    if (holds(&state->blocks[i], address))
+      return &state->blocks[i];
+  if (holds(&state->device->weights, address))
+    return &state->device->weights;
+  return holds(&state->device->init, address) ? &state->device->init : NULL;
+}
+
+/* ---- Batches ------------------------------------------------------------ */
+
+static int begin_batch(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_api *api = state->device->api;
+  if (state->is_recording)
+    return LUMEN_OK;
+  state->replay_plan = 0;
+  int code = api->begin(state, status);
+  if (code)
+    return code;
+  state->is_recording = true;
+  state->num_recorded = 0;
+  if (state->faults.buffer)
+    api->clear(state, &state->faults);
+  return LUMEN_OK;
+}
+
+/* Fails for the first launch of the batch that had a fault. */
+static int check_faults(const context *context, lumen_status *status) {
+  const gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; state->faults.address && i < state->num_recorded; ++i) {
+    int32_t words[LUMEN_ABI_GPU_FAULT_WORDS];
+    memcpy(words, state->faults.address + i * state->fault_stride, sizeof(words));
+    int64_t about[2];
+    memcpy(about, &words[2], sizeof(about));
+    if (words[0])
+      return lumen_fail_fault(abi, &abi->launches[state->recorded[i]], about, status);
+  }
+  return LUMEN_OK;
+}
+
+int gpu_submit_batch(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  int code = state->device->api->submit(state, status);
+  return code ? code : check_faults(context, status);
+}
+
+int gpu_flush(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_api *api = state->device->api;
+  if (!state->is_recording)
+    return state->failure.code
+               ? lumen_fail(status, state->failure.code, "%s", state->failure.message)
+               : LUMEN_OK;
+  state->is_recording = false;
+  api->barrier(state);
+  int code = api->end(state, &state->failure);
+  if (!code)
+    code = gpu_submit_batch(context, &state->failure);
+  return code ? lumen_fail(status, code, "%s", state->failure.message) : LUMEN_OK;
+}
+
+int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
+                     bool is_fetch, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  int code = begin_batch(context, status);
+  if (code || !size)
+    return code;
+  const gpu_api *api = state->device->api;
+  api->barrier(state);
+  api->copy(state, is_fetch ? block->twin : block->buffer, offset,
+            is_fetch ? block->buffer : block->twin, offset, size);
+  return LUMEN_OK;
+}
+
+/* Copies between a block and what its addresses mean, or nothing where that is its memory.
+ * Done when it returns, but for what is stored from a twin. */
+static int carry(context *context, const void *memory, uint64_t size, bool is_fetch,
+                 lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_api *api = state->device->api;
+  const gpu_block *block = gpu_block_of(state, memory);
+  if (!block || block->is_mapped)
+    return LUMEN_OK;
+  uint64_t offset = (uint64_t)((const char *)memory - block->address);
+  if (size > block->size - offset)
+    size = block->size - offset;
+  if (block->twin) {
+    int code = gpu_record_carry(context, block, offset, size, is_fetch, status);
+    return code || !is_fetch ? code : gpu_flush(context, status);
+  }
+  int code = is_fetch ? gpu_flush(context, status) : LUMEN_OK;
+  for (uint64_t at = 0; at < size && !code; at += staging_size) {
+    uint64_t count = size - at < staging_size ? size - at : staging_size;
+    /* What is recorded uses the staging memory too. */
+    code = gpu_flush(context, status);
+    if (!code)
+      code = begin_batch(context, status);
+    if (code)
+      break;
+    char *host = block->address + offset + at;
+    if (is_fetch) {
+      api->copy(state, state->staging.buffer, 0, block->buffer, offset + at, count);
+    } else {
+      memcpy(state->staging.address, host, count);
+      api->copy(state, block->buffer, offset + at, state->staging.buffer, 0, count);
+    }
+    api->barrier(state);
+    code = gpu_flush(context, status);
+    if (is_fetch && !code)
+      memcpy(host, state->staging.address, count);
+  }
+  return code;
+}
+
+int gpu_fetch(context *context, const void *memory, uint64_t size, lumen_status *status) {
+  return carry(context, memory, size, /*is_fetch=*/true, status);
+}
+
+static int gpu_store(context *context, const void *memory, uint64_t size, lumen_status *status) {
+  return carry(context, memory, size, /*is_fetch=*/false, status);
+}
+
+static int gpu_copy(context *context, void *to, const void *from, uint64_t size,
+                    lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_block *source = gpu_block_of(state, from), *target = gpu_block_of(state, to);
+  if (!size)
+    return LUMEN_OK;
+  int code = begin_batch(context, status);
+  if (code)
+    return code;
+  const gpu_api *api = state->device->api;
+  api->barrier(state);
+  api->copy(state, target->buffer, (uint64_t)((char *)to - target->address), source->buffer,
+            (uint64_t)((const char *)from - source->address), size);
+  api->barrier(state);
+  return LUMEN_OK;
+}
+
+/* ---- Launches ----------------------------------------------------------- */
+
+/* A launch that the device cannot take: what it reads is fetched, what it writes stored. */
+static int launch_on_host(context *context, uint32_t index, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  const lumen_abi_launch *launch = &abi->launches[index];
+  const lumen_binding *binding = state->schedule.bindings.current;
+  uint32_t num_args = abi->kernels[launch->kernel].num_args;
+  void *const *args = binding->args + launch->first_arg;
+  int code = gpu_flush(context, status);
+  for (uint32_t a = 0; a < num_args && !code; ++a)
+    if (args[a])
+      code = gpu_fetch(context, args[a],
+                       lumen_bytes_at(&state->schedule.storages,
+                                      abi->arg_buffers[launch->first_arg + a], args[a]),
+                       status);
+  const int64_t *sizes = binding->sizes + launch->first_size;
+  int64_t grid = lumen_grid_of(state->device->host.variants[launch->kernel], sizes);
+  if (!code)
+    code = lumen_host_launch(&state->workers, launch, args, sizes, grid, status);
+  for (uint32_t a = num_args - launch->num_outputs; a < num_args && !code; ++a)
+    if (args[a])
+      code = gpu_store(context, args[a],
+                       lumen_bytes_at(&state->schedule.storages,
+                                      abi->arg_buffers[launch->first_arg + a], args[a]),
+                       status);
+  return code;
+}
+
+/* What is bound for an argument, and the bytes before its first element; false: more than a
+ * kernel can reach. */
+static bool bind_argument(const gpu_context *state, uint32_t buffer, const void *address,
+                          gpu_binding *info, int32_t *before) {
+  const gpu_block *block = address ? gpu_block_of(state, address) : NULL;
+  *before = 0;
+  if (!block) { /* nothing is read or written there */
+    *info = (gpu_binding){state->parameters.buffer, 0, LUMEN_ALIGNMENT};
+    return true;
+  }
+  uint64_t offset = (uint64_t)((const char *)address - block->address);
+  uint64_t begin = offset / state->device->limits.alignment * state->device->limits.alignment;
+  uint64_t size = lumen_bytes_at(&state->schedule.storages, buffer, address);
+  if (size > block->size - offset)
+    size = block->size - offset;
+  uint64_t range = align_to(offset - begin + size, 4);
+  if (range > block->size - begin)
+    range = block->size - begin;
+  *before = (int32_t)(offset - begin);
+  *info = (gpu_binding){block->buffer, begin, range ? range : 4};
+  return range <= state->device->limits.max_range;
+}
+
+/* Workgroups for a grid; 0: its numbers do not fit. */
+static uint32_t count_workgroups(const gpu_context *state, const gpu_kernel *kernel, int64_t grid,
+                                 const int64_t *sizes, uint32_t num_sizes) {
+  for (uint32_t i = 0; i < num_sizes; ++i)
+    if (sizes[i] > INT32_MAX || sizes[i] < INT32_MIN)
+      return 0;
+  if (grid > INT32_MAX - (1 << 20)) /* a stride beyond it must not wrap */
+    return 0;
+  uint64_t count = ((uint64_t)grid + kernel->launch->units_per_workgroup - 1) /
+                   kernel->launch->units_per_workgroup;
+  if (count > state->device->limits.max_workgroups)
+    count = state->device->limits.max_workgroups;
+  if (kernel->variant->scratch_size) {
+    uint64_t most = state->scratch.size / kernel->variant->scratch_size;
+    if (count > most)
+      count = most;
+  }
+  return (uint32_t)count;
+}
+
+static int record_launch(context *context, uint32_t index, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_device *device = state->device;
+  const lumen_abi_model *abi = context->model->abi;
+  const lumen_abi_launch *launch = &abi->launches[index];
+  const lumen_binding *binding = state->schedule.bindings.current;
+  const gpu_kernel *kernel = &device->kernels[launch->kernel];
+  int64_t grid = binding->grids[index];
+  if (grid <= 0)
+    return LUMEN_OK;
+  const int64_t *sizes = binding->sizes + launch->first_size;
+  uint32_t workgroups = count_workgroups(state, kernel, grid, sizes, launch->num_sizes);
+  if (!workgroups)
+    return launch_on_host(context, index, status);
+  if (state->is_recording && state->num_recorded == state->batch_capacity) {
+    int code = gpu_flush(context, status);
+    if (code)
+      return code;
+  }
+  int code = begin_batch(context, status);
+  if (code)
+    return code;
+
+  gpu_binding bound[gpu_most_bindings];
+  uint32_t num_args = abi->kernels[launch->kernel].num_args, count = 0;
+  uint64_t first = state->num_recorded * state->parameter_stride;
+  int32_t *words = (int32_t *)(void *)(state->parameters.address + first);
+  *words++ = (int32_t)grid;
+  *words++ = (int32_t)workgroups;
+  for (; count < num_args; ++count)
+    if (!bind_argument(state, abi->arg_buffers[launch->first_arg + count],
+                       binding->args[launch->first_arg + count], &bound[count], words++))
+      return launch_on_host(context, index, status);
+  for (uint32_t i = 0; i < launch->num_sizes; ++i)
+    *words++ = (int32_t)sizes[i];
+  bound[count++] = (gpu_binding){state->parameters.buffer, first, state->parameter_stride};
+  if (kernel->variant->scratch_size)
+    bound[count++] = (gpu_binding){state->scratch.buffer, 0, state->scratch.size};
+  if (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS)
+    bound[count++] =
+        (gpu_binding){state->faults.buffer, state->num_recorded * state->fault_stride, fault_bytes};
+
+  device->api->barrier(state);
+  gpu_dispatch dispatch = {launch->kernel, count, bound, workgroups, launch->nodes};
+  code = device->api->dispatch(state, &dispatch, status);
+  if (code)
+    return code;
+  state->recorded[state->num_recorded++] = index;
+  return LUMEN_OK;
+}
+
+static int gpu_launch(context *context, uint32_t index, lumen_status *status) {
+  const gpu_context *state = context->device_state;
+  uint32_t kernel = context->model->abi->launches[index].kernel;
+  if (!state->device->kernels[kernel].is_loaded)
+    return launch_on_host(context, index, status);
+  int code = record_launch(context, index, status);
+  return code || !context->profile ? code : gpu_flush(context, status);
+}
+
+static bool gpu_is_busy(const context *context) {
+  const gpu_context *state = context->device_state;
+  return state->is_recording;
+}
+
+const lumen_schedule_ops gpu_schedule_ops = {.launch = gpu_launch,
+                                             .fetch = gpu_fetch,
+                                             .store = gpu_store,
+                                             .copy = gpu_copy,
+                                             .wait = gpu_flush,
+                                             .is_busy = gpu_is_busy,
+                                             .allocate = gpu_allocate,
+                                             .release = gpu_release};
+
+int gpu_batches_open(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  gpu_device *device = state->device;
+  const lumen_abi_model *abi = context->model->abi;
+  state->batch_capacity = abi->num_steps ? launches_per_batch : abi->num_launches + 1;
+  uint64_t words = 0, scratch = 0, workgroups = 1;
+  uint32_t num_bindings = 1;
+  bool has_faults = false;
+  for (uint32_t i = 0; i < abi->num_launches; ++i) {
+    const lumen_abi_launch *launch = &abi->launches[i];
+    const gpu_kernel *kernel = &device->kernels[launch->kernel];
+    uint64_t needed = 2 + (uint64_t)abi->kernels[launch->kernel].num_args + launch->num_sizes;
+    if (!kernel->is_loaded)
+      continue;
+    if (needed > words)
+      words = needed;
+    if (kernel->variant->scratch_size > scratch)
+      scratch = kernel->variant->scratch_size;
+    has_faults |= kernel->launch->flags & LUMEN_ABI_GPU_FAULTS;
+    if (kernel->num_bindings > num_bindings)
+      num_bindings = kernel->num_bindings;
+  }
+  /* As many workgroups as keep a device busy, within a bound. */
+  if (scratch) {
+    workgroups = scratch_limit / scratch;
+    workgroups = workgroups < 1 ? 1 : workgroups > 1024 ? 1024 : workgroups;
+  }
+  state->parameter_stride = align_to((words + 1) * sizeof(int32_t), device->limits.alignment);
+  state->fault_stride = align_to(fault_bytes, device->limits.alignment);
+  uint64_t capacity = state->batch_capacity;
+  bool ok = device->api->block_open(device, capacity * state->parameter_stride, gpu_of_host,
+                                    &state->parameters);
+  if (ok && has_faults)
+    ok = device->api->block_open(device, capacity * state->fault_stride, gpu_of_host,
+                                 &state->faults);
+  if (ok && scratch)
+    ok = device->api->block_open(device, scratch * workgroups, gpu_of_device, &state->scratch);
+  if (ok && !device->limits.is_mapped)
+    ok = device->api->block_open(device, staging_size, gpu_of_host, &state->staging);
+  atomic_fetch_add(&context->model->memory_used, state->parameters.size + state->faults.size +
+                                                     state->scratch.size + state->staging.size);
+  state->recorded = lumen_allocate(capacity * sizeof(*state->recorded));
+  if (!ok || !state->recorded)
+    return gpu_fail_memory(device, "a context", status);
+  return device->api->stream_open(state, state->batch_capacity, num_bindings, status);
+}
+
+void gpu_batches_close(context *context) {
+  gpu_context *state = context->device_state;
+  const gpu_device *device = state->device;
+  atomic_fetch_sub(&context->model->memory_used, state->parameters.size + state->faults.size +
+                                                     state->scratch.size + state->staging.size);
+  device->api->stream_close(state);
+  device->api->block_close(device, &state->parameters);
+  device->api->block_close(device, &state->faults);
+  device->api->block_close(device, &state->scratch);
+  device->api->block_close(device, &state->staging);
+  free(state->recorded);
+}

@@ -1,0 +1,67 @@
+/* gpu_batch.h - a context on a GPU: launches and copies are recorded into batches, which are
+ * submitted where the host has to see something. */
+#ifndef LUMEN_GPU_BATCH_H
+#define LUMEN_GPU_BATCH_H
+
+#include "gpu_device.h"
+#include "schedule.h"
+
+enum { gpu_most_bindings = 64 };
+
+/* A part of a block, for a kernel. */
+typedef struct gpu_binding {
+  void *buffer;
+  uint64_t offset, size; /* bytes */
+} gpu_binding;
+
+typedef struct gpu_dispatch {
+  uint32_t kernel;
+  uint32_t num_bindings;
+  const gpu_binding *bindings;
+  uint32_t workgroups;
+  const char *nodes; /* for messages */
+} gpu_dispatch;
+
+typedef struct gpu_context {
+  lumen_schedule schedule; /* first: see schedule.h */
+  gpu_device *device;
+  lumen_host_workers workers;
+  gpu_block *blocks; /* that the schedule has asked for, and the inputs' */
+  uint32_t num_blocks, block_capacity;
+  uint64_t generation;  /* of the blocks: counts their changes */
+  gpu_block *inputs;    /* by input */
+  void **given_outputs; /* memory of the caller's, which outputs are copied to */
+  gpu_block parameters, faults, scratch, staging;
+  uint32_t batch_capacity; /* launches */
+  uint64_t parameter_stride, fault_stride;
+  uint32_t num_recorded; /* launches in the batch */
+  uint32_t *recorded;    /* which */
+  bool is_recording;
+  lumen_status failure; /* of the last batch: nothing can be read of it */
+  /* Of the batch that can be submitted again. */
+  uint64_t replay_plan, replay_generation;
+  uint32_t replay_launches;
+} gpu_context;
+
+extern const lumen_schedule_ops gpu_schedule_ops;
+
+/* All that a batch needs besides the memory of values. After a failure closing is due. */
+int gpu_batches_open(context *context, lumen_status *status);
+void gpu_batches_close(context *context);
+
+/* Memory of the context's, as lumen_schedule_ops says. */
+void *gpu_allocate(context *context, uint64_t size, bool is_result);
+void gpu_release(context *context, void *memory);
+/* The block that an address lies in; NULL: none. */
+const gpu_block *gpu_block_of(const gpu_context *state, const void *address);
+
+/* Copies between a block and its twin, as part of the batch. */
+int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
+                     bool is_fetch, lumen_status *status);
+int gpu_fetch(context *context, const void *memory, uint64_t size, lumen_status *status);
+/* Submits what is recorded, and waits for it. */
+int gpu_flush(context *context, lumen_status *status);
+/* Submits what was recorded once more. */
+int gpu_submit_batch(context *context, lumen_status *status);
+
+#endif

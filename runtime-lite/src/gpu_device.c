@@ -1,0 +1,143 @@
+/* gpu_device.c - see gpu_device.h. */
+#include "gpu_device.h"
+
+#include "gpu_batch.h"
+#include "rates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int gpu_fail_memory(const gpu_device *device, const char *what, lumen_status *status) {
+  return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %s: no memory",
+                    device->model->abi->name, what);
+}
+
+/* ---- What runs there ---------------------------------------------------- */
+
+static uint32_t count_bindings(const lumen_abi_kernel *kernel, const lumen_abi_variant *variant) {
+  const lumen_abi_gpu_launch *launch = variant->launch_info;
+  bool has_faults = launch->flags & LUMEN_ABI_GPU_FAULTS;
+  return kernel->num_args + 1 + (variant->scratch_size != 0) + has_faults;
+}
+
+/* The form of a kernel for devices like this; NULL: there is none that fits. */
+static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_t kernel,
+                                             uint32_t target, const gpu_limits *limits) {
+  const lumen_abi_kernel *info = &abi->kernels[kernel];
+  for (uint32_t v = 0; v < info->num_variants; ++v) {
+    const lumen_abi_variant *variant = &info->variants[v];
+    if (abi->levels[variant->level].target != target)
+      continue;
+    const lumen_abi_gpu_launch *launch = variant->launch_info;
+    uint32_t num_bindings = count_bindings(info, variant);
+    if ((launch->features & limits->features) == launch->features &&
+        launch->block <= limits->max_block && launch->shared_size <= limits->max_shared &&
+        variant->scratch_size <= limits->max_range && num_bindings <= limits->max_bindings &&
+        num_bindings <= gpu_most_bindings)
+      return variant;
+  }
+  return NULL;
+}
+
+double gpu_score(const lumen_abi_model *abi, const gpu_api *api, const gpu_limits *limits,
+                 const lumen_device_info *info, const lumen_device_rates *rates,
+                 lumen_status *reason) {
+  if (abi->guard) {
+    (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
+                     "%s: compiled with --sanitize=address, which checks the CPU's kernels",
+                     abi->name);
+    return 0;
+  }
+  uint32_t fits = 0;
+  for (uint32_t k = 0; k < abi->num_kernels; ++k)
+    fits += find_variant(abi, k, api->target, limits) != NULL;
+  if (!fits && abi->num_kernels) {
+    (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
+                     "%s: none of its %u kernels has code that %s can run", abi->name,
+                     abi->num_kernels, info->name);
+    return 0;
+  }
+  lumen_device_rates measured = *rates;
+  lumen_rates_find(info->kind, info->name, &measured);
+  /* What the host computes costs the way there and back. */
+  double part = abi->num_kernels ? (double)fits / abi->num_kernels : 1;
+  return lumen_rates_speed(&measured, abi) * part * part;
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+static int open_kernels(gpu_device *device, lumen_status *status) {
+  const lumen_abi_model *abi = device->model->abi;
+  device->kernels = calloc(abi->num_kernels + 1, sizeof(*device->kernels));
+  device->variants = calloc(abi->num_kernels + 1, sizeof(*device->variants));
+  if (!device->kernels || !device->variants)
+    return gpu_fail_memory(device, "kernels", status);
+  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
+    const lumen_abi_variant *variant = find_variant(abi, k, device->api->target, &device->limits);
+    if (variant)
+      device->kernels[k] = (gpu_kernel){.variant = variant,
+                                        .launch = variant->launch_info,
+                                        .num_bindings = count_bindings(&abi->kernels[k], variant)};
+  }
+  int code = device->api->load(device, status);
+  device->level = abi->num_levels;
+  for (uint32_t k = 0; k < abi->num_kernels; ++k) {
+    const gpu_kernel *kernel = &device->kernels[k];
+    if (kernel->is_loaded)
+      device->level = kernel->variant->level;
+    device->variants[k] = kernel->is_loaded ? kernel->variant : device->host.variants[k];
+  }
+  return code;
+}
+
+/* Copies host memory to a new block of the device. */
+static int upload(gpu_device *device, const void *bytes, uint64_t size, gpu_block *block,
+                  lumen_status *status) {
+  if (!size)
+    return LUMEN_OK;
+  if (!device->api->block_open(device, size, gpu_of_device, block))
+    return gpu_fail_memory(device, "weights", status);
+  if (!block->is_mapped)
+    return device->api->upload(device, bytes, size, block, status);
+  memcpy(block->address, bytes, size);
+  return LUMEN_OK;
+}
+
+/* What the model derives from its weights, made by the host. */
+static int upload_inits(gpu_device *device, lumen_status *status) {
+  const lumen_abi_model *abi = device->model->abi;
+  if (!abi->num_inits)
+    return LUMEN_OK;
+  char *init = lumen_allocate_large(abi->init_size);
+  int code = init ? lumen_host_inits(device->model, &device->host, init, status)
+                  : gpu_fail_memory(device, "weights", status);
+  if (!code)
+    code = upload(device, init, abi->init_size, &device->init, status);
+  free(init);
+  return code;
+}
+
+int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_t index,
+             lumen_status *status) {
+  device->api = api;
+  device->model = model;
+  int code = api->open(device, index, status);
+  if (!code)
+    code = lumen_host_kernels_open(&device->host, model, status);
+  if (!code)
+    code = open_kernels(device, status);
+  if (!code)
+    code = upload(device, model->weights, model->abi->weights_size, &device->weights, status);
+  if (!code)
+    code = upload_inits(device, status);
+  return code;
+}
+
+void gpu_close(gpu_device *device) {
+  device->api->block_close(device, &device->weights);
+  device->api->block_close(device, &device->init);
+  device->api->close(device);
+  lumen_host_kernels_close(&device->host);
+  free(device->kernels);
+  free(device->variants);
+}

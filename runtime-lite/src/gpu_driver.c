@@ -1,0 +1,247 @@
+/* gpu_driver.c - see gpu_driver.h.
+ *
+ * The launches of a run are one batch (gpu_batch.h). What a schedule of fixed order records
+ * is kept and submitted again, as long as nothing has moved. */
+#define _GNU_SOURCE
+#include "gpu_driver.h"
+
+#include "gpu_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Devices ------------------------------------------------------------ */
+
+int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status) {
+  gpu_device *state = lumen_allocate(api->device_size);
+  if (!state)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it",
+                      device->model->abi->name);
+  int code = gpu_open(state, api, device->model, device->index, status);
+  if (code) {
+    gpu_close(state);
+    free(state);
+    return code;
+  }
+  device->state = state;
+  atomic_fetch_add(&device->model->memory_used, state->weights.size + state->init.size);
+  return LUMEN_OK;
+}
+
+void gpu_driver_close(device *device) {
+  gpu_device *state = device->state;
+  atomic_fetch_sub(&device->model->memory_used, state->weights.size + state->init.size);
+  gpu_close(state);
+  free(state);
+}
+
+void gpu_describe(const device *device, lumen_model_info *info) {
+  const gpu_device *state = device->state;
+  info->scratch_size = state->host.scratch_size;
+  if (state->level < device->model->abi->num_levels)
+    info->level = device->model->abi->levels[state->level].name;
+}
+
+const lumen_abi_variant *gpu_variant(const device *device, uint32_t kernel) {
+  const gpu_device *state = device->state;
+  return state->variants[kernel];
+}
+
+/* ---- Contexts ----------------------------------------------------------- */
+
+static void close_input(context *context, gpu_block *input) {
+  if (!input->address)
+    return;
+  atomic_fetch_sub(&context->model->memory_used, input->size);
+  gpu_release(context, input->address);
+  input->address = NULL;
+}
+
+void gpu_context_close(context *context) {
+  gpu_context *state = context->device_state;
+  lumen_schedule_close(context);
+  for (uint32_t i = 0; state->inputs && i < context->model->abi->num_inputs; ++i)
+    close_input(context, &state->inputs[i]);
+  free(state->blocks);
+  gpu_batches_close(context);
+  atomic_fetch_sub(&context->model->memory_used, state->workers.scratch_size);
+  lumen_host_workers_close(&state->workers);
+  free(state->inputs);
+  free(state->given_outputs);
+  free(state);
+  context->device_state = NULL;
+}
+
+int gpu_context_open(context *context, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  gpu_device *device = context->device->state;
+  gpu_context *state = lumen_allocate(device->api->context_size);
+  if (!state)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
+  context->device_state = state;
+  state->device = device;
+  state->inputs = lumen_allocate(abi->num_inputs * sizeof(*state->inputs));
+  state->given_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  bool has_memory = lumen_host_workers_open(&state->workers, &device->host, context->executor) &&
+                    state->inputs && state->given_outputs;
+  atomic_fetch_add(&context->model->memory_used, state->workers.scratch_size);
+  state->schedule.weights = device->weights.address;
+  state->schedule.init = device->init.address;
+  int code = lumen_schedule_open(context, &gpu_schedule_ops, device->variants, status);
+  if (!code)
+    code = has_memory ? gpu_batches_open(context, status)
+                      : lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context",
+                                   abi->name);
+  if (code)
+    gpu_context_close(context);
+  return code;
+}
+
+/* ---- Runs --------------------------------------------------------------- */
+
+/* Gives inputs memory of the device. What the host has put there is stored as part of the
+ * batch. */
+static int bring_inputs(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < abi->num_inputs; ++i) {
+    uint64_t size = context->input_bytes[i];
+    gpu_block *block = &state->inputs[i];
+    if (!lumen_is_numbers(&abi->inputs[i]) || !context->inputs[i])
+      continue;
+    if (!block->address || block->size < size) {
+      close_input(context, block);
+      if (!gpu_allocate(context, size, /*is_result=*/true))
+        return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
+                          "input '%s': no memory of the device for its %llu bytes",
+                          abi->inputs[i].name, (unsigned long long)size);
+      *block = state->blocks[state->num_blocks - 1];
+      atomic_fetch_add(&context->model->memory_used, block->size);
+    }
+    memcpy(block->address, context->inputs[i], size);
+    context->inputs[i] = block->address;
+  }
+  return LUMEN_OK;
+}
+
+/* Gives outputs memory of the device, also those that the caller brings. */
+static int bring_outputs(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
+    state->given_outputs[i] = NULL;
+    if (context->plan->output_bytes[i] == UINT64_MAX)
+      continue;
+    state->given_outputs[i] = context->outputs[i];
+    int code = lumen_schedule_fit_output(context, i, status);
+    if (code)
+      return code;
+    context->outputs[i] = state->schedule.owned_outputs[i];
+  }
+  return LUMEN_OK;
+}
+
+/* Copies the values that have twins, inputs or outputs, as part of the batch. */
+static int carry_values(context *context, bool is_fetch, lumen_status *status) {
+  const gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  uint32_t count = is_fetch ? abi->num_outputs : abi->num_inputs;
+  int code = LUMEN_OK;
+  for (uint32_t i = 0; i < count && !code; ++i) {
+    void *value = is_fetch ? context->outputs[i] : context->inputs[i];
+    const gpu_block *block = value ? gpu_block_of(state, value) : NULL;
+    /* All of it: extents that no plan depends on may grow from run to run. */
+    if (block && block->twin)
+      code = gpu_record_carry(context, block, 0, block->size, is_fetch, status);
+  }
+  return code;
+}
+
+/* What the host may read of the outputs, and the caller's copies of them. */
+static int return_outputs(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i) {
+    uint64_t size = context->plan->output_bytes[i];
+    if (!lumen_is_numbers(&abi->outputs[i]) || !context->outputs[i])
+      continue;
+    const gpu_block *block = gpu_block_of(state, context->outputs[i]);
+    if (size == UINT64_MAX) /* in the heap, to the end of the block at most */
+      size = block ? block->size - (uint64_t)((char *)context->outputs[i] - block->address) : 0;
+    int code =
+        block && !block->twin ? gpu_fetch(context, context->outputs[i], size, status) : LUMEN_OK;
+    if (code)
+      return code;
+    if (state->given_outputs[i]) {
+      memcpy(state->given_outputs[i], context->outputs[i], size);
+      context->outputs[i] = state->given_outputs[i];
+    }
+  }
+  return LUMEN_OK;
+}
+
+static int run_schedule(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  bool can_replay = !abi->num_steps && !context->profile;
+  if (can_replay && state->replay_plan == context->plan->id &&
+      state->replay_generation == state->generation) {
+    state->num_recorded = state->replay_launches;
+    return gpu_submit_batch(context, status);
+  }
+  state->replay_plan = 0;
+  int code = carry_values(context, /*is_fetch=*/false, status);
+  if (!code)
+    code = lumen_schedule_run(context, status);
+  bool is_whole = state->is_recording;
+  for (uint32_t i = 0; i < abi->num_launches; ++i)
+    is_whole &= state->device->kernels[abi->launches[i].kernel].is_loaded;
+  uint32_t expected = 0;
+  for (uint32_t i = 0; i < abi->num_launches; ++i)
+    expected += state->schedule.bindings.current->grids[i] > 0;
+  /* Nothing went to the host between its launches. */
+  is_whole &= state->num_recorded == expected;
+  if (!code)
+    code = carry_values(context, /*is_fetch=*/true, status);
+  if (!code)
+    code = gpu_flush(context, status);
+  if (!code && can_replay && is_whole) {
+    state->replay_plan = context->plan->id;
+    state->replay_generation = state->generation;
+    state->replay_launches = state->num_recorded;
+  }
+  return code;
+}
+
+int gpu_run(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  state->failure.code = LUMEN_OK;
+  int code = bring_inputs(context, status);
+  if (!code)
+    code = bring_outputs(context, status);
+  if (!code)
+    code = lumen_schedule_follow(context, status);
+  if (!code) {
+    lumen_schedule_place(context);
+    code = run_schedule(context, status);
+  }
+  if (code) {
+    /* What a failed run has recorded is forgotten. */
+    state->is_recording = false;
+    state->replay_plan = 0;
+    return code;
+  }
+  return return_outputs(context, status);
+}
+
+void gpu_context_memory(const context *context, lumen_context_memory_info *info) {
+  const gpu_context *state = context->device_state;
+  info->scratch_size = state->workers.scratch_size + state->scratch.size;
+  lumen_schedule_memory(context, info);
+}
+
+int gpu_synchronize(context *context, lumen_status *status) {
+  (void)context; /* a run has ended when it returns */
+  (void)status;
+  return LUMEN_OK;
+}

@@ -1,0 +1,20 @@
+/* gpu_driver.h - the part of a lumen_driver that is alike for all GPUs: its table refers to
+ * these. */
+#ifndef LUMEN_GPU_DRIVER_H
+#define LUMEN_GPU_DRIVER_H
+
+#include "driver.h"
+#include "gpu_device.h"
+
+int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status);
+void gpu_driver_close(device *device);
+void gpu_describe(const device *device, lumen_model_info *info);
+const lumen_abi_variant *gpu_variant(const device *device, uint32_t kernel);
+
+int gpu_context_open(context *context, lumen_status *status);
+void gpu_context_close(context *context);
+void gpu_context_memory(const context *context, lumen_context_memory_info *info);
+int gpu_run(context *context, lumen_status *status);
+int gpu_synchronize(context *context, lumen_status *status);
+
+#endif

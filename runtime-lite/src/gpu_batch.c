@@ -29,8 +29,7 @@ void *gpu_allocate(context *context, uint64_t size, bool is_result) {
     state->block_capacity = capacity;
   }
   gpu_block *block = &state->blocks[state->num_blocks];
-  if (!state->device->api->block_open(state->device, size, is_result ? gpu_of_both : gpu_of_device,
-                                      block))
+  if (!gpu_block_open(state->device, size, is_result ? gpu_of_both : gpu_of_device, block))
     return NULL;
   ++state->num_blocks;
   ++state->generation;
@@ -41,7 +40,7 @@ void gpu_release(context *context, void *memory) {
   gpu_context *state = context->device_state;
   for (uint32_t i = 0; i < state->num_blocks; ++i)
     if (state->blocks[i].address == memory) {
-      state->device->api->block_close(state->device, &state->blocks[i]);
+      gpu_block_close(state->device, &state->blocks[i]);
       state->blocks[i] = state->blocks[--state->num_blocks];
       ++state->generation;
       return;
@@ -74,7 +73,7 @@ static int begin_batch(context *context, lumen_status *status) {
     return code;
   state->is_recording = true;
   state->num_recorded = 0;
-  if (state->faults.buffer)
+  if (state->faults.own.buffer)
     api->clear(state, &state->faults);
   return LUMEN_OK;
 }
@@ -123,8 +122,8 @@ int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, 
     return code;
   const gpu_api *api = state->device->api;
   api->barrier(state);
-  api->copy(state, is_fetch ? block->twin : block->buffer, offset,
-            is_fetch ? block->buffer : block->twin, offset, size);
+  api->copy(state, is_fetch ? block->twin.buffer : block->own.buffer, offset,
+            is_fetch ? block->own.buffer : block->twin.buffer, offset, size);
   return LUMEN_OK;
 }
 
@@ -135,12 +134,12 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
   gpu_context *state = context->device_state;
   const gpu_api *api = state->device->api;
   const gpu_block *block = gpu_block_of(state, memory);
-  if (!block || block->is_mapped)
+  if (!block || block->own.address)
     return LUMEN_OK;
   uint64_t offset = (uint64_t)((const char *)memory - block->address);
   if (size > block->size - offset)
     size = block->size - offset;
-  if (block->twin) {
+  if (block->twin.buffer) {
     int code = gpu_record_carry(context, block, offset, size, is_fetch, status);
     return code || !is_fetch ? code : gpu_flush(context, status);
   }
@@ -155,10 +154,10 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
       break;
     char *host = block->address + offset + at;
     if (is_fetch) {
-      api->copy(state, state->staging.buffer, 0, block->buffer, offset + at, count);
+      api->copy(state, state->staging.own.buffer, 0, block->own.buffer, offset + at, count);
     } else {
       memcpy(state->staging.address, host, count);
-      api->copy(state, block->buffer, offset + at, state->staging.buffer, 0, count);
+      api->copy(state, block->own.buffer, offset + at, state->staging.own.buffer, 0, count);
     }
     api->barrier(state);
     code = gpu_flush(context, status);
@@ -187,7 +186,7 @@ static int gpu_copy(context *context, void *to, const void *from, uint64_t size,
     return code;
   const gpu_api *api = state->device->api;
   api->barrier(state);
-  api->copy(state, target->buffer, (uint64_t)((char *)to - target->address), source->buffer,
+  api->copy(state, target->own.buffer, (uint64_t)((char *)to - target->address), source->own.buffer,
             (uint64_t)((const char *)from - source->address), size);
   api->barrier(state);
   return LUMEN_OK;
@@ -230,7 +229,7 @@ static bool bind_argument(const gpu_context *state, uint32_t buffer, const void 
   const gpu_block *block = address ? gpu_block_of(state, address) : NULL;
   *before = 0;
   if (!block) { /* nothing is read or written there */
-    *info = (gpu_binding){state->parameters.buffer, 0, LUMEN_ALIGNMENT};
+    *info = (gpu_binding){state->parameters.own.buffer, 0, LUMEN_ALIGNMENT};
     return true;
   }
   uint64_t offset = (uint64_t)((const char *)address - block->address);
@@ -242,7 +241,7 @@ static bool bind_argument(const gpu_context *state, uint32_t buffer, const void 
   if (range > block->size - begin)
     range = block->size - begin;
   *before = (int32_t)(offset - begin);
-  *info = (gpu_binding){block->buffer, begin, range ? range : 4};
+  *info = (gpu_binding){block->own.buffer, begin, range ? range : 4};
   return range <= state->device->limits.max_range;
 }
 
@@ -301,12 +300,12 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
       return launch_on_host(context, index, status);
   for (uint32_t i = 0; i < launch->num_sizes; ++i)
     *words++ = (int32_t)sizes[i];
-  bound[count++] = (gpu_binding){state->parameters.buffer, first, state->parameter_stride};
+  bound[count++] = (gpu_binding){state->parameters.own.buffer, first, state->parameter_stride};
   if (kernel->variant->scratch_size)
-    bound[count++] = (gpu_binding){state->scratch.buffer, 0, state->scratch.size};
+    bound[count++] = (gpu_binding){state->scratch.own.buffer, 0, state->scratch.size};
   if (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS)
-    bound[count++] =
-        (gpu_binding){state->faults.buffer, state->num_recorded * state->fault_stride, fault_bytes};
+    bound[count++] = (gpu_binding){state->faults.own.buffer,
+                                   state->num_recorded * state->fault_stride, fault_bytes};
 
   device->api->barrier(state);
   gpu_dispatch dispatch = {launch->kernel, count, bound, workgroups, launch->nodes};
@@ -370,15 +369,14 @@ int gpu_batches_open(context *context, lumen_status *status) {
   state->parameter_stride = align_to((words + 1) * sizeof(int32_t), device->limits.alignment);
   state->fault_stride = align_to(fault_bytes, device->limits.alignment);
   uint64_t capacity = state->batch_capacity;
-  bool ok = device->api->block_open(device, capacity * state->parameter_stride, gpu_of_host,
-                                    &state->parameters);
+  bool ok =
+      gpu_block_open(device, capacity * state->parameter_stride, gpu_of_host, &state->parameters);
   if (ok && has_faults)
-    ok = device->api->block_open(device, capacity * state->fault_stride, gpu_of_host,
-                                 &state->faults);
+    ok = gpu_block_open(device, capacity * state->fault_stride, gpu_of_host, &state->faults);
   if (ok && scratch)
-    ok = device->api->block_open(device, scratch * workgroups, gpu_of_device, &state->scratch);
+    ok = gpu_block_open(device, scratch * workgroups, gpu_of_device, &state->scratch);
   if (ok && !device->limits.is_mapped)
-    ok = device->api->block_open(device, staging_size, gpu_of_host, &state->staging);
+    ok = gpu_block_open(device, staging_size, gpu_of_host, &state->staging);
   atomic_fetch_add(&context->model->memory_used, state->parameters.size + state->faults.size +
                                                      state->scratch.size + state->staging.size);
   state->recorded = lumen_allocate(capacity * sizeof(*state->recorded));
@@ -393,9 +391,9 @@ void gpu_batches_close(context *context) {
   atomic_fetch_sub(&context->model->memory_used, state->parameters.size + state->faults.size +
                                                      state->scratch.size + state->staging.size);
   device->api->stream_close(state);
-  device->api->block_close(device, &state->parameters);
-  device->api->block_close(device, &state->faults);
-  device->api->block_close(device, &state->scratch);
-  device->api->block_close(device, &state->staging);
+  gpu_block_close(device, &state->parameters);
+  gpu_block_close(device, &state->faults);
+  gpu_block_close(device, &state->scratch);
+  gpu_block_close(device, &state->staging);
   free(state->recorded);
 }

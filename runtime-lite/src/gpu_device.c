@@ -1,4 +1,5 @@
 /* gpu_device.c - see gpu_device.h. */
+#define _GNU_SOURCE
 #include "gpu_device.h"
 
 #include "gpu_batch.h"
@@ -6,10 +7,42 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 int gpu_fail_memory(const gpu_device *device, const char *what, lumen_status *status) {
   return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: %s: no memory",
                     device->model->abi->name, what);
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
+void gpu_block_close(const gpu_device *device, gpu_block *block) {
+  if (block->address && !block->own.address && !block->twin.address)
+    munmap(block->address, block->size);
+  device->api->memory_close(device, &block->own);
+  device->api->memory_close(device, &block->twin);
+  memset(block, 0, sizeof(*block));
+}
+
+bool gpu_block_open(const gpu_device *device, uint64_t size, gpu_place place, gpu_block *block) {
+  const gpu_api *api = device->api;
+  memset(block, 0, sizeof(*block));
+  block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
+  bool ok = api->memory_open(device, size, place == gpu_of_host, &block->own);
+  if (ok && place == gpu_of_both && !block->own.address)
+    ok = api->memory_open(device, size, /*is_host=*/true, &block->twin);
+  if (ok && block->own.address) {
+    block->address = block->own.address;
+  } else if (ok && block->twin.address) {
+    block->address = block->twin.address;
+  } else if (ok) {
+    void *reserved = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    block->address = reserved == MAP_FAILED ? NULL : reserved;
+  }
+  if (!block->address)
+    gpu_block_close(device, block);
+  return block->address != NULL;
 }
 
 /* ---- What runs there ---------------------------------------------------- */
@@ -95,9 +128,9 @@ static int upload(gpu_device *device, const void *bytes, uint64_t size, gpu_bloc
                   lumen_status *status) {
   if (!size)
     return LUMEN_OK;
-  if (!device->api->block_open(device, size, gpu_of_device, block))
+  if (!gpu_block_open(device, size, gpu_of_device, block))
     return gpu_fail_memory(device, "weights", status);
-  if (!block->is_mapped)
+  if (!block->own.address)
     return device->api->upload(device, bytes, size, block, status);
   memcpy(block->address, bytes, size);
   return LUMEN_OK;
@@ -134,8 +167,8 @@ int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_
 }
 
 void gpu_close(gpu_device *device) {
-  device->api->block_close(device, &device->weights);
-  device->api->block_close(device, &device->init);
+  gpu_block_close(device, &device->weights);
+  gpu_block_close(device, &device->init);
   device->api->close(device);
   lumen_host_kernels_close(&device->host);
   free(device->kernels);

@@ -9,15 +9,20 @@
 
 #include <stddef.h>
 
-/* Memory of the device. Addresses of it are the host's: where the memory is mapped they are
- * those of its bytes, else of its twin or of a reservation as large, whose bytes are valid
- * only where they were copied. */
+/* A piece of memory. */
+typedef struct gpu_memory {
+  void *buffer;  /* the API's: what commands refer to; NULL: there is none */
+  void *memory;  /* likewise, where buffers lie in memory apart from them */
+  char *address; /* where the host sees it; NULL: it does not */
+} gpu_memory;
+
+/* Memory of the device under addresses of the host's: those of its bytes where it is mapped,
+ * else those of its twin or of a reservation as large, whose bytes are valid only where they
+ * were copied. */
 typedef struct gpu_block {
-  void *buffer, *twin;        /* the API's; the twin is mapped memory, for copies from and to */
-  void *memory, *twin_memory; /* likewise, where the API has buffers apart from memory */
+  gpu_memory own, twin; /* the twin is mapped memory, for copies from and to */
   char *address;
   uint64_t size;
-  bool is_mapped;
 } gpu_block;
 
 /* Where the memory of a block shall be. */
@@ -72,9 +77,10 @@ typedef struct gpu_api {
    * failure. */
   int (*load)(gpu_device *device, lumen_status *status);
 
-  /* False: out of memory. */
-  bool (*block_open)(const gpu_device *device, uint64_t size, gpu_place place, gpu_block *block);
-  void (*block_close)(const gpu_device *device, gpu_block *block);
+  /* Memory near the device, mapped where limits.is_mapped says so, or of the host, always
+   * mapped. False: there is none left; what was made is in `memory`, and closing is due. */
+  bool (*memory_open)(const gpu_device *device, uint64_t size, bool is_host, gpu_memory *memory);
+  void (*memory_close)(const gpu_device *device, gpu_memory *memory);
   /* Fills memory of the device that is not mapped. */
   int (*upload)(gpu_device *device, const void *bytes, uint64_t size, const gpu_block *block,
                 lumen_status *status);
@@ -97,6 +103,10 @@ typedef struct gpu_api {
   /* Starts what was recorded, the first time or again, and waits for its end. */
   int (*submit)(struct gpu_context *context, lumen_status *status);
 } gpu_api;
+
+/* False: out of memory, and nothing is left behind. */
+bool gpu_block_open(const gpu_device *device, uint64_t size, gpu_place place, gpu_block *block);
+void gpu_block_close(const gpu_device *device, gpu_block *block);
 
 /* The device itself, the kernels and the weights. After a failure closing is due. */
 int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_t index,

@@ -151,7 +151,7 @@ static int carry_values(context *context, bool is_fetch, lumen_status *status) {
     void *value = is_fetch ? context->outputs[i] : context->inputs[i];
     const gpu_block *block = value ? gpu_block_of(state, value) : NULL;
     /* All of it: extents that no plan depends on may grow from run to run. */
-    if (block && block->twin)
+    if (block && block->twin.buffer)
       code = gpu_record_carry(context, block, 0, block->size, is_fetch, status);
   }
   return code;
@@ -168,8 +168,8 @@ static int return_outputs(context *context, lumen_status *status) {
     const gpu_block *block = gpu_block_of(state, context->outputs[i]);
     if (size == UINT64_MAX) /* in the heap, to the end of the block at most */
       size = block ? block->size - (uint64_t)((char *)context->outputs[i] - block->address) : 0;
-    int code =
-        block && !block->twin ? gpu_fetch(context, context->outputs[i], size, status) : LUMEN_OK;
+    int code = block && !block->twin.buffer ? gpu_fetch(context, context->outputs[i], size, status)
+                                            : LUMEN_OK;
     if (code)
       return code;
     if (state->given_outputs[i]) {

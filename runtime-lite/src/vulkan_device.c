@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { max_physical = 16 };
 
@@ -238,72 +237,45 @@ static int choose_memory(vk_device *device, lumen_status *status) {
   return LUMEN_OK;
 }
 
-/* A buffer with memory of its own; false: there is none, and nothing is left behind. */
-static bool open_buffer(const vk_device *device, uint64_t size, gpu_place place, VkBuffer *buffer,
-                        VkDeviceMemory *memory) {
+static bool open_memory(const gpu_device *base, uint64_t size, bool is_host, gpu_memory *memory) {
+  const vk_device *device = (const vk_device *)base;
   const lumen_vk *vk = device->vk;
   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                              .size = size,
                              .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-  if (vk->CreateBuffer(device->device, &info, NULL, buffer) != VK_SUCCESS) {
-    *buffer = NULL;
+  VkBuffer buffer;
+  if (vk->CreateBuffer(device->device, &info, NULL, &buffer) != VK_SUCCESS)
     return false;
-  }
+  memory->buffer = buffer;
   VkMemoryRequirements needs;
-  vk->GetBufferMemoryRequirements(device->device, *buffer, &needs);
-  uint32_t type = device->memory_types[place];
+  vk->GetBufferMemoryRequirements(device->device, buffer, &needs);
+  uint32_t type = device->memory_types[is_host ? gpu_of_host : gpu_of_device];
   VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                      .allocationSize = needs.size,
                                      .memoryTypeIndex = type};
-  bool ok = needs.memoryTypeBits >> type & 1;
-  if (!ok || vk->AllocateMemory(device->device, &allocation, NULL, memory) != VK_SUCCESS) {
-    *memory = NULL;
-    ok = false;
-  }
-  return ok && vk->BindBufferMemory(device->device, *buffer, *memory, 0) == VK_SUCCESS;
-}
-
-static void close_buffer(const vk_device *device, VkBuffer buffer, VkDeviceMemory memory) {
-  if (buffer)
-    device->vk->DestroyBuffer(device->device, buffer, NULL);
-  if (memory)
-    device->vk->FreeMemory(device->device, memory, NULL);
-}
-
-static void close_block(const gpu_device *base, gpu_block *block) {
-  const vk_device *device = (const vk_device *)base;
-  if (block->address && !block->is_mapped && !block->twin)
-    munmap(block->address, block->size);
-  close_buffer(device, block->buffer, block->memory);
-  close_buffer(device, block->twin, block->twin_memory);
-  memset(block, 0, sizeof(*block));
-}
-
-static bool open_block(const gpu_device *base, uint64_t size, gpu_place place, gpu_block *block) {
-  const vk_device *device = (const vk_device *)base;
-  memset(block, 0, sizeof(*block));
-  block->size = size = (size + LUMEN_ALIGNMENT) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
-  block->is_mapped = place == gpu_of_host || device->base.limits.is_mapped;
-  bool has_twin = place == gpu_of_both && !block->is_mapped;
-  bool ok = open_buffer(device, size, place == gpu_of_host ? gpu_of_host : gpu_of_device,
-                        (VkBuffer *)&block->buffer, (VkDeviceMemory *)&block->memory) &&
-            (!has_twin || open_buffer(device, size, gpu_of_host, (VkBuffer *)&block->twin,
-                                      (VkDeviceMemory *)&block->twin_memory));
+  VkDeviceMemory made;
+  if (!(needs.memoryTypeBits >> type & 1) ||
+      vk->AllocateMemory(device->device, &allocation, NULL, &made) != VK_SUCCESS)
+    return false;
+  memory->memory = made;
+  if (vk->BindBufferMemory(device->device, buffer, made, 0) != VK_SUCCESS)
+    return false;
   void *address = NULL;
-  if (ok && (block->is_mapped || has_twin)) {
-    VkDeviceMemory memory = has_twin ? block->twin_memory : block->memory;
-    ok = device->vk->MapMemory(device->device, memory, 0, VK_WHOLE_SIZE, 0, &address) == VK_SUCCESS;
-  } else if (ok) {
-    address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
-    ok = address != MAP_FAILED;
-  }
-  block->address = ok ? address : NULL;
-  if (!ok)
-    close_block(base, block);
-  return ok;
+  if ((is_host || base->limits.is_mapped) &&
+      vk->MapMemory(device->device, made, 0, VK_WHOLE_SIZE, 0, &address) != VK_SUCCESS)
+    return false;
+  memory->address = address;
+  return true;
+}
+
+static void close_memory(const gpu_device *base, gpu_memory *memory) {
+  const vk_device *device = (const vk_device *)base;
+  if (memory->buffer)
+    device->vk->DestroyBuffer(device->device, memory->buffer, NULL);
+  if (memory->memory)
+    device->vk->FreeMemory(device->device, memory->memory, NULL);
 }
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -461,8 +433,8 @@ const gpu_api vk_api = {.target = LUMEN_ABI_SPIRV,
                         .open = open_device,
                         .close = close_device,
                         .load = load_kernels,
-                        .block_open = open_block,
-                        .block_close = close_block,
+                        .memory_open = open_memory,
+                        .memory_close = close_memory,
                         .upload = vk_upload,
                         .stream_open = vk_stream_open,
                         .stream_close = vk_stream_close,

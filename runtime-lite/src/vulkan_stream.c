@@ -28,7 +28,7 @@ int vk_upload(gpu_device *base, const void *bytes, uint64_t size, const gpu_bloc
   /* In pieces, through memory that both see. */
   const uint64_t piece = 8 << 20;
   gpu_block staging;
-  if (!base->api->block_open(base, size < piece ? size : piece, gpu_of_host, &staging))
+  if (!gpu_block_open(base, size < piece ? size : piece, gpu_of_host, &staging))
     return gpu_fail_memory(base, "weights", status);
   VkCommandPool pool = NULL;
   VkCommandBuffer commands;
@@ -53,7 +53,7 @@ int vk_upload(gpu_device *base, const void *bytes, uint64_t size, const gpu_bloc
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkBufferCopy copy = {0, at, count};
     result = vk->BeginCommandBuffer(commands, &begin);
-    vk->CmdCopyBuffer(commands, staging.buffer, block->buffer, 1, &copy);
+    vk->CmdCopyBuffer(commands, staging.own.buffer, block->own.buffer, 1, &copy);
     if (result == VK_SUCCESS)
       result = vk->EndCommandBuffer(commands);
     if (result == VK_SUCCESS)
@@ -63,7 +63,7 @@ int vk_upload(gpu_device *base, const void *bytes, uint64_t size, const gpu_bloc
     vk->DestroyFence(device->device, fence, NULL);
   if (pool)
     vk->DestroyCommandPool(device->device, pool, NULL);
-  base->api->block_close(base, &staging);
+  gpu_block_close(base, &staging);
   return result == VK_SUCCESS ? LUMEN_OK : vk_fail(device, result, "weights", status);
 }
 
@@ -86,7 +86,7 @@ int vk_begin(gpu_context *base, lumen_status *status) {
 
 void vk_clear(gpu_context *base, const gpu_block *block) {
   vk_context *state = (vk_context *)base;
-  functions(state)->CmdFillBuffer(state->commands, block->buffer, 0, VK_WHOLE_SIZE, 0);
+  functions(state)->CmdFillBuffer(state->commands, block->own.buffer, 0, VK_WHOLE_SIZE, 0);
 }
 
 void vk_copy(gpu_context *base, void *to, uint64_t to_offset, void *from, uint64_t from_offset,

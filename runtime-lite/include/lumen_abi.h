@@ -204,8 +204,14 @@ typedef struct lumen_abi_level {
   const char *name;  /* "x86-64-v4", "aarch64+dotprod", "sm_90a" */
   uint32_t target;   /* lumen_abi_target */
   uint32_t reserved;
-  uint64_t features; /* CPU: LUMEN_ABI_X86_* or LUMEN_ABI_ARM_* bits, all needed */
+  uint64_t features; /* CPU: LUMEN_ABI_X86_* or LUMEN_ABI_ARM_* bits, all needed. PTX: see
+                        LUMEN_ABI_PTX_CAPABILITY. Others: 0 */
 } lumen_abi_level;
+
+/* PTX: the least compute capability that the code runs on, 10 * major + minor ... */
+#define LUMEN_ABI_PTX_CAPABILITY(features) ((uint32_t)(features)&0xffff)
+/* ... and whether that is the only one, as for sm_90a. */
+#define LUMEN_ABI_PTX_EXACT (1ull << 16)
 
 /* Bits of lumen_abi_level.features. */
 #define LUMEN_ABI_X86_V2 (1ull << 0)     /* SSE4.2, SSSE3, POPCNT, CX16 */
@@ -254,7 +260,8 @@ typedef struct lumen_abi_gpu_launch {
 typedef struct lumen_abi_variant {
   uint32_t level;        /* index into lumen_abi_model.levels */
   uint32_t reserved;
-  const void *code;      /* CPU: a lumen_abi_cpu_kernel. Others: module bytes. */
+  const void *code;      /* CPU: a lumen_abi_cpu_kernel. Others: module bytes; text, as PTX
+                            and MSL are, ends with a zero. */
   uint64_t code_size;    /* bytes of a module; 0 for the CPU */
   int64_t (*grid_fn)(const int64_t *sizes); /* NULL: `grid` holds */
   /* With lumen_abi_model.guard: writes of each argument the bytes from its address that

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const lumen_driver lumen_driver_cuda __attribute__((weak));
 extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
 
-const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu,
+const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu, &lumen_driver_cuda,
                                                               &lumen_driver_vulkan};
 
 enum { max_devices = 64 };

@@ -1,7 +1,6 @@
 /* driver_vulkan.c - devices that a Vulkan driver of the system offers. */
 #include "benchmark.h"
 #include "gpu_driver.h"
-#include "schedule.h"
 #include "vulkan_device.h"
 
 static bool vulkan_hold(void) { return lumen_vk_acquire(NULL) != NULL; }
@@ -43,13 +42,5 @@ const lumen_driver lumen_driver_vulkan = {.kind = "vulkan",
                                           .enumerate = vulkan_enumerate,
                                           .score = vulkan_score,
                                           .open = vulkan_open,
-                                          .close = gpu_driver_close,
-                                          .describe = gpu_describe,
-                                          .variant = gpu_variant,
-                                          .context_open = gpu_context_open,
-                                          .context_close = gpu_context_close,
-                                          .context_memory = gpu_context_memory,
-                                          .owner = lumen_schedule_owner,
-                                          .run = gpu_run,
-                                          .synchronize = gpu_synchronize,
+                                          GPU_DRIVER_FUNCTIONS,
                                           .benchmark = &lumen_benchmark_vulkan};

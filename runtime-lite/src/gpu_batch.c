@@ -369,8 +369,8 @@ int gpu_batches_open(context *context, lumen_status *status) {
   state->parameter_stride = align_to((words + 1) * sizeof(int32_t), device->limits.alignment);
   state->fault_stride = align_to(fault_bytes, device->limits.alignment);
   uint64_t capacity = state->batch_capacity;
-  bool ok =
-      gpu_block_open(device, capacity * state->parameter_stride, gpu_of_host, &state->parameters);
+  bool ok = gpu_block_open(device, capacity * state->parameter_stride, device->api->parameters,
+                           &state->parameters);
   if (ok && has_faults)
     ok = gpu_block_open(device, capacity * state->fault_stride, gpu_of_host, &state->faults);
   if (ok && scratch)

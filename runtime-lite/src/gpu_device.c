@@ -55,11 +55,12 @@ static uint32_t count_bindings(const lumen_abi_kernel *kernel, const lumen_abi_v
 
 /* The form of a kernel for devices like this; NULL: there is none that fits. */
 static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_t kernel,
-                                             uint32_t target, const gpu_limits *limits) {
+                                             const gpu_api *api, const gpu_limits *limits) {
   const lumen_abi_kernel *info = &abi->kernels[kernel];
   for (uint32_t v = 0; v < info->num_variants; ++v) {
     const lumen_abi_variant *variant = &info->variants[v];
-    if (abi->levels[variant->level].target != target)
+    const lumen_abi_level *level = &abi->levels[variant->level];
+    if (level->target != api->target || (api->fits && !api->fits(limits, level)))
       continue;
     const lumen_abi_gpu_launch *launch = variant->launch_info;
     uint32_t num_bindings = count_bindings(info, variant);
@@ -83,7 +84,7 @@ double gpu_score(const lumen_abi_model *abi, const gpu_api *api, const gpu_limit
   }
   uint32_t fits = 0;
   for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    fits += find_variant(abi, k, api->target, limits) != NULL;
+    fits += find_variant(abi, k, api, limits) != NULL;
   if (!fits && abi->num_kernels) {
     (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
                      "%s: none of its %u kernels has code that %s can run", abi->name,
@@ -106,7 +107,7 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
   if (!device->kernels || !device->variants)
     return gpu_fail_memory(device, "kernels", status);
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
-    const lumen_abi_variant *variant = find_variant(abi, k, device->api->target, &device->limits);
+    const lumen_abi_variant *variant = find_variant(abi, k, device->api, &device->limits);
     if (variant)
       device->kernels[k] = (gpu_kernel){.variant = variant,
                                         .launch = variant->launch_info,

@@ -34,7 +34,8 @@ typedef enum gpu_place {
 
 /* What a device can take. */
 typedef struct gpu_limits {
-  uint64_t features; /* LUMEN_ABI_GPU_* */
+  uint64_t features;   /* LUMEN_ABI_GPU_* */
+  uint64_t generation; /* what gpu_api.fits compares levels with */
   uint32_t max_block, max_shared, max_bindings, max_workgroups;
   uint64_t max_range; /* bytes of a binding */
   uint64_t alignment; /* of a binding's begin */
@@ -69,6 +70,9 @@ typedef struct gpu_device {
 typedef struct gpu_api {
   uint32_t target; /* lumen_abi_target */
   size_t device_size, context_size;
+  gpu_place parameters; /* where launches read their parameters, which the host writes */
+  /* Whether devices like this run code of a level. NULL: there is one level. */
+  bool (*fits)(const gpu_limits *limits, const lumen_abi_level *level);
 
   /* Opens the `index`-th device, and tells its limits. */
   int (*open)(gpu_device *device, uint32_t index, lumen_status *status);

@@ -5,6 +5,7 @@
 
 #include "driver.h"
 #include "gpu_device.h"
+#include "schedule.h"
 
 int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status);
 void gpu_driver_close(device *device);
@@ -16,5 +17,12 @@ void gpu_context_close(context *context);
 void gpu_context_memory(const context *context, lumen_context_memory_info *info);
 int gpu_run(context *context, lumen_status *status);
 int gpu_synchronize(context *context, lumen_status *status);
+
+/* Of a lumen_driver: all but what finds devices and opens them. */
+#define GPU_DRIVER_FUNCTIONS                                                                       \
+  .close = gpu_driver_close, .describe = gpu_describe, .variant = gpu_variant,                     \
+  .context_open = gpu_context_open, .context_close = gpu_context_close,                            \
+  .context_memory = gpu_context_memory, .owner = lumen_schedule_owner, .run = gpu_run,             \
+  .synchronize = gpu_synchronize
 
 #endif

@@ -430,6 +430,7 @@ static void close_device(gpu_device *base) {
 const gpu_api vk_api = {.target = LUMEN_ABI_SPIRV,
                         .device_size = sizeof(vk_device),
                         .context_size = sizeof(vk_context),
+                        .parameters = gpu_of_host,
                         .open = open_device,
                         .close = close_device,
                         .load = load_kernels,

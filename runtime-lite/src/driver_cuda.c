@@ -1,0 +1,63 @@
+/* driver_cuda.c - NVIDIA's devices, through CUDA's driver API. */
+#include "cuda_stream.h"
+#include "gpu_driver.h"
+
+/* Graphs are instantiated with flags since 11.4. */
+static const lumen_cuda_flavour flavour = {.name = "CUDA",
+                                           .libraries = {"libcuda.so.1"},
+                                           .min_version = 11040,
+                                           .attributes = {.max_block = 1,
+                                                          .max_shared = 8,
+                                                          .max_grid = 5,
+                                                          .clock = 13,
+                                                          .processors = 16,
+                                                          .memory_clock = 36,
+                                                          .bus_width = 37,
+                                                          .is_integrated = 18}};
+static lumen_cuda library = {.flavour = &flavour, .is_busy = ATOMIC_FLAG_INIT};
+
+/* The compute capability, 10 * major + minor. */
+static uint64_t generation_of(const lumen_cuda *cuda, CUdevice device) {
+  enum { capability_major = 75, capability_minor = 76 };
+  int major = 0, minor = 0;
+  if (cuda->DeviceGetAttribute(&major, capability_major, device) != CUDA_SUCCESS ||
+      cuda->DeviceGetAttribute(&minor, capability_minor, device) != CUDA_SUCCESS)
+    return 0;
+  return 10 * (uint64_t)major + (uint64_t)minor;
+}
+
+static bool fits(const gpu_limits *limits, const lumen_abi_level *level) {
+  uint32_t wanted = LUMEN_ABI_PTX_CAPABILITY(level->features);
+  return level->features & LUMEN_ABI_PTX_EXACT ? limits->generation == wanted
+                                               : limits->generation >= wanted;
+}
+
+static const cu_api api = {.base = {.target = LUMEN_ABI_PTX,
+                                    .device_size = sizeof(cu_device),
+                                    .context_size = sizeof(cu_context),
+                                    .parameters = gpu_of_both,
+                                    .fits = fits,
+                                    CU_API_FUNCTIONS},
+                           .cuda = &library,
+                           .kind = "cuda",
+                           .generation = generation_of};
+
+static uint32_t cuda_enumerate(lumen_device_info *devices, uint32_t capacity) {
+  return cu_enumerate(&api, devices, capacity);
+}
+
+static double cuda_score(const lumen_abi_model *abi, const lumen_device_info *info,
+                         lumen_status *reason) {
+  return cu_score(&api, abi, info, reason);
+}
+
+static int cuda_open(device *device, lumen_status *status) {
+  return gpu_driver_open(device, &api.base, status);
+}
+
+const lumen_driver lumen_driver_cuda = {.kind = "cuda",
+                                        .target = LUMEN_ABI_PTX,
+                                        .enumerate = cuda_enumerate,
+                                        .score = cuda_score,
+                                        .open = cuda_open,
+                                        GPU_DRIVER_FUNCTIONS};

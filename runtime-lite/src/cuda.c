@@ -1,6 +1,8 @@
 /* cuda.c - see cuda.h. */
 #include "cuda.h"
 
+#include "internal.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 #include <string.h>
@@ -8,10 +10,11 @@
 static int load_functions(lumen_cuda *cuda, void *library, const char *name, lumen_status *status) {
 #define X(result, member, cuda_symbol, hip_symbol, arguments)                                      \
   {                                                                                                \
-    const char *symbol = cuda->flavour->is_hip ? hip_symbol : cuda_symbol;                         \
-    void *found = symbol ? dlsym(library, symbol) : NULL;                                          \
+    const char *symbol = cuda->flavour->is_hip ? #hip_symbol : #cuda_symbol;                       \
+    bool is_wanted = strcmp(symbol, "none");                                                       \
+    void *found = is_wanted ? dlsym(library, symbol) : NULL;                                       \
     memcpy(&cuda->member, &found, sizeof(found));                                                  \
-    if (symbol && !found)                                                                          \
+    if (is_wanted && !found)                                                                       \
       return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s has no function %s", name, symbol);        \
   }
   LUMEN_CUDA_FUNCTIONS(X)
@@ -45,12 +48,13 @@ static int open_library(lumen_cuda *cuda, lumen_status *status) {
 }
 
 bool lumen_cuda_open(lumen_cuda *cuda, lumen_status *status) {
-  while (atomic_flag_test_and_set(&cuda->is_busy))
+  static atomic_flag is_busy = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set(&is_busy))
     sched_yield();
   if (!cuda->is_open)
     cuda->is_open = !open_library(cuda, status);
   bool is_open = cuda->is_open;
-  atomic_flag_clear(&cuda->is_busy);
+  atomic_flag_clear(&is_busy);
   return is_open;
 }
 

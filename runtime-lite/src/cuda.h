@@ -7,9 +7,15 @@
 #ifndef LUMEN_CUDA_H
 #define LUMEN_CUDA_H
 
-#include "internal.h"
+#include "lumen.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef int32_t CUresult;
 typedef int32_t CUdevice;
@@ -32,56 +38,53 @@ enum {
   HIP_MEMCPY_DEFAULT = 4
 };
 
-/* X(result, name, CUDA's symbol, HIP's symbol or NULL, arguments). A symbol that is NULL is
- * not looked for. */
+/* X(result, name, CUDA's symbol, HIP's symbol, arguments). `none` is no symbol. */
 #define LUMEN_CUDA_FUNCTIONS(X)                                                                    \
-  X(CUresult, Init, "cuInit", "hipInit", (unsigned))                                               \
-  X(CUresult, DriverGetVersion, "cuDriverGetVersion", "hipDriverGetVersion", (int *))              \
-  X(CUresult, DeviceGetCount, "cuDeviceGetCount", "hipGetDeviceCount", (int *))                    \
-  X(CUresult, DeviceGet, "cuDeviceGet", "hipDeviceGet", (CUdevice *, int))                         \
-  X(CUresult, DeviceGetName, "cuDeviceGetName", "hipDeviceGetName", (char *, int, CUdevice))       \
-  X(CUresult, DeviceTotalMem, "cuDeviceTotalMem_v2", "hipDeviceTotalMem", (size_t *, CUdevice))    \
-  X(CUresult, DeviceGetAttribute, "cuDeviceGetAttribute", "hipDeviceGetAttribute",                 \
+  X(CUresult, Init, cuInit, hipInit, (unsigned))                                                   \
+  X(CUresult, DriverGetVersion, cuDriverGetVersion, hipDriverGetVersion, (int *))                  \
+  X(CUresult, DeviceGetCount, cuDeviceGetCount, hipGetDeviceCount, (int *))                        \
+  X(CUresult, DeviceGet, cuDeviceGet, hipDeviceGet, (CUdevice *, int))                             \
+  X(CUresult, DeviceGetName, cuDeviceGetName, hipDeviceGetName, (char *, int, CUdevice))           \
+  X(CUresult, DeviceTotalMem, cuDeviceTotalMem_v2, hipDeviceTotalMem, (size_t *, CUdevice))        \
+  X(CUresult, DeviceGetAttribute, cuDeviceGetAttribute, hipDeviceGetAttribute,                     \
     (int *, int, CUdevice))                                                                        \
-  X(CUresult, DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", NULL, (CUcontext *, CUdevice))   \
-  X(CUresult, DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", NULL, (CUdevice))           \
-  X(CUresult, DevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", NULL,                        \
+  X(CUresult, DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, none, (CUcontext *, CUdevice))     \
+  X(CUresult, DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, none, (CUdevice))             \
+  X(CUresult, DevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, none,                          \
     (CUdevice, unsigned *, int *))                                                                 \
-  X(CUresult, CtxPushCurrent, "cuCtxPushCurrent_v2", NULL, (CUcontext))                            \
-  X(CUresult, CtxPopCurrent, "cuCtxPopCurrent_v2", NULL, (CUcontext *))                            \
-  X(CUresult, GetDevice, NULL, "hipGetDevice", (CUdevice *))                                       \
-  X(CUresult, SetDevice, NULL, "hipSetDevice", (CUdevice))                                         \
-  X(CUresult, MemGetInfo, "cuMemGetInfo_v2", "hipMemGetInfo", (size_t *, size_t *))                \
-  X(CUresult, MemAlloc, "cuMemAlloc_v2", "hipMalloc", (CUdeviceptr *, size_t))                     \
-  X(CUresult, MemFree, "cuMemFree_v2", "hipFree", (CUdeviceptr))                                   \
-  X(CUresult, MemHostAlloc, "cuMemHostAlloc", "hipHostMalloc", (void **, size_t, unsigned))        \
-  X(CUresult, MemFreeHost, "cuMemFreeHost", "hipHostFree", (void *))                               \
-  X(CUresult, MemcpyAsync, "cuMemcpyAsync", NULL, (CUdeviceptr, CUdeviceptr, size_t, CUstream))    \
-  X(CUresult, MemcpyKindAsync, NULL, "hipMemcpyAsync",                                             \
+  X(CUresult, CtxPushCurrent, cuCtxPushCurrent_v2, none, (CUcontext))                              \
+  X(CUresult, CtxPopCurrent, cuCtxPopCurrent_v2, none, (CUcontext *))                              \
+  X(CUresult, GetDevice, none, hipGetDevice, (CUdevice *))                                         \
+  X(CUresult, SetDevice, none, hipSetDevice, (CUdevice))                                           \
+  X(CUresult, MemGetInfo, cuMemGetInfo_v2, hipMemGetInfo, (size_t *, size_t *))                    \
+  X(CUresult, MemAlloc, cuMemAlloc_v2, hipMalloc, (CUdeviceptr *, size_t))                         \
+  X(CUresult, MemFree, cuMemFree_v2, hipFree, (CUdeviceptr))                                       \
+  X(CUresult, MemHostAlloc, cuMemHostAlloc, hipHostMalloc, (void **, size_t, unsigned))            \
+  X(CUresult, MemFreeHost, cuMemFreeHost, hipHostFree, (void *))                                   \
+  X(CUresult, MemcpyAsync, cuMemcpyAsync, none, (CUdeviceptr, CUdeviceptr, size_t, CUstream))      \
+  X(CUresult, MemcpyKindAsync, none, hipMemcpyAsync,                                               \
     (CUdeviceptr, CUdeviceptr, size_t, int, CUstream))                                             \
-  X(CUresult, MemsetD32Async, "cuMemsetD32Async", "hipMemsetD32Async",                             \
+  X(CUresult, MemsetD32Async, cuMemsetD32Async, hipMemsetD32Async,                                 \
     (CUdeviceptr, unsigned, size_t, CUstream))                                                     \
-  X(CUresult, ModuleLoadData, "cuModuleLoadData", "hipModuleLoadData", (CUmodule *, const void *)) \
-  X(CUresult, ModuleUnload, "cuModuleUnload", "hipModuleUnload", (CUmodule))                       \
-  X(CUresult, ModuleGetFunction, "cuModuleGetFunction", "hipModuleGetFunction",                    \
+  X(CUresult, ModuleLoadData, cuModuleLoadData, hipModuleLoadData, (CUmodule *, const void *))     \
+  X(CUresult, ModuleUnload, cuModuleUnload, hipModuleUnload, (CUmodule))                           \
+  X(CUresult, ModuleGetFunction, cuModuleGetFunction, hipModuleGetFunction,                        \
     (CUfunction *, CUmodule, const char *))                                                        \
-  X(CUresult, LaunchKernel, "cuLaunchKernel", "hipModuleLaunchKernel",                             \
+  X(CUresult, LaunchKernel, cuLaunchKernel, hipModuleLaunchKernel,                                 \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,   \
      void **, void **))                                                                            \
-  X(CUresult, StreamCreate, "cuStreamCreate", "hipStreamCreateWithFlags", (CUstream *, unsigned))  \
-  X(CUresult, StreamDestroy, "cuStreamDestroy_v2", "hipStreamDestroy", (CUstream))                 \
-  X(CUresult, StreamSynchronize, "cuStreamSynchronize", "hipStreamSynchronize", (CUstream))        \
-  X(CUresult, StreamBeginCapture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture",              \
-    (CUstream, int))                                                                               \
-  X(CUresult, StreamEndCapture, "cuStreamEndCapture", "hipStreamEndCapture",                       \
-    (CUstream, CUgraph *))                                                                         \
-  X(CUresult, GraphInstantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags",     \
+  X(CUresult, StreamCreate, cuStreamCreate, hipStreamCreateWithFlags, (CUstream *, unsigned))      \
+  X(CUresult, StreamDestroy, cuStreamDestroy_v2, hipStreamDestroy, (CUstream))                     \
+  X(CUresult, StreamSynchronize, cuStreamSynchronize, hipStreamSynchronize, (CUstream))            \
+  X(CUresult, StreamBeginCapture, cuStreamBeginCapture_v2, hipStreamBeginCapture, (CUstream, int)) \
+  X(CUresult, StreamEndCapture, cuStreamEndCapture, hipStreamEndCapture, (CUstream, CUgraph *))    \
+  X(CUresult, GraphInstantiate, cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags,         \
     (CUgraphExec *, CUgraph, unsigned long long))                                                  \
-  X(CUresult, GraphLaunch, "cuGraphLaunch", "hipGraphLaunch", (CUgraphExec, CUstream))             \
-  X(CUresult, GraphDestroy, "cuGraphDestroy", "hipGraphDestroy", (CUgraph))                        \
-  X(CUresult, GraphExecDestroy, "cuGraphExecDestroy", "hipGraphExecDestroy", (CUgraphExec))        \
-  X(CUresult, GetErrorName, "cuGetErrorName", NULL, (CUresult, const char **))                     \
-  X(const char *, NameOfError, NULL, "hipGetErrorName", (CUresult))
+  X(CUresult, GraphLaunch, cuGraphLaunch, hipGraphLaunch, (CUgraphExec, CUstream))                 \
+  X(CUresult, GraphDestroy, cuGraphDestroy, hipGraphDestroy, (CUgraph))                            \
+  X(CUresult, GraphExecDestroy, cuGraphExecDestroy, hipGraphExecDestroy, (CUgraphExec))            \
+  X(CUresult, GetErrorName, cuGetErrorName, none, (CUresult, const char **))                       \
+  X(const char *, NameOfError, none, hipGetErrorName, (CUresult))
 
 /* Numbers of DeviceGetAttribute, which are not the same in both. */
 typedef struct lumen_cuda_attributes {
@@ -97,20 +100,23 @@ typedef struct lumen_cuda_flavour {
   lumen_cuda_attributes attributes;
 } lumen_cuda_flavour;
 
-/* The library and its functions. Once open it stays: unloading these libraries is not safe
- * while other parts of the process may use them. */
+/* The library and its functions. */
 typedef struct lumen_cuda {
   const lumen_cuda_flavour *flavour;
-  atomic_flag is_busy;
   bool is_open;
 #define X(result, name, cuda_symbol, hip_symbol, arguments) result(*name) arguments;
   LUMEN_CUDA_FUNCTIONS(X)
 #undef X
 } lumen_cuda;
 
-/* Opens what is not open yet; false: `status` says what is missing. Thread-safe. */
+/* Opens what is not open yet; false: `status` says what is missing. Once open it stays:
+ * unloading these libraries is not safe while other parts of the process may use them.
+ * Thread-safe. */
 bool lumen_cuda_open(lumen_cuda *cuda, lumen_status *status);
 /* As the API spells it; never NULL. */
 const char *lumen_cuda_error(const lumen_cuda *cuda, CUresult result);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,7 +14,7 @@ static const lumen_cuda_flavour flavour = {.name = "CUDA",
                                                           .memory_clock = 36,
                                                           .bus_width = 37,
                                                           .is_integrated = 18}};
-static lumen_cuda library = {.flavour = &flavour, .is_busy = ATOMIC_FLAG_INIT};
+static lumen_cuda library = {.flavour = &flavour};
 
 /* The compute capability, 10 * major + minor. */
 static uint64_t generation_of(const lumen_cuda *cuda, CUdevice device) {

@@ -1,12 +1,12 @@
 // The runtime's own declarations of Vulkan are those of the system's header.
 #include "vulkan.h"
 
+#include "ForeignHeader.h"
+
 #include <gtest/gtest.h>
 
 #if __has_include(<vulkan/vulkan_core.h>)
 #include <cstdint>
-#include <string>
-#include <type_traits>
 
 // The header includes these, and they have no place in a namespace.
 #include <stddef.h>
@@ -21,6 +21,8 @@ namespace header {
 } // namespace header
 
 namespace {
+
+using lumen::test::signature;
 
 // Calls `each` with the type and each of up to ten members.
 #define EACH_1(each, type, member) each(type, member)
@@ -45,19 +47,6 @@ namespace {
   EXPECT_EQ(sizeof(::type), sizeof(header::type)) << #type;                                        \
   EACH(MEMBER, type, __VA_ARGS__)
 #define NUMBER(name) EXPECT_EQ(int64_t{::name}, int64_t{header::name}) << #name
-
-// What a caller must know of a function: kind and size of its result and arguments.
-template <typename T> std::string passed() {
-  if constexpr (std::is_void_v<T>)
-    return "void";
-  else
-    return (std::is_pointer_v<T> ? "pointer" : "number") + std::to_string(sizeof(T));
-}
-template <typename Result, typename... Arguments> std::string signature(Result (*)(Arguments...)) {
-  std::string text = passed<Result>();
-  ((text += ' ' + passed<Arguments>()), ...);
-  return text;
-}
 
 TEST(VulkanTest, HasTheHeadersNumbers) {
   EXPECT_EQ(ownWholeSize, VK_WHOLE_SIZE);

@@ -25,7 +25,7 @@ typedef struct lumen_benchmark_code {
 int lumen_benchmark_measure(const lumen_api *api, const char *device, lumen_device_rates *rates,
                             lumen_status *status);
 
-extern const lumen_benchmark_code lumen_benchmark_vulkan;
+extern const lumen_benchmark_code lumen_benchmark_cuda, lumen_benchmark_vulkan;
 
 /* Threads of a workgroup, each of which has a unit at a time. */
 enum { lumen_benchmark_block = 64 };

@@ -1,4 +1,5 @@
 /* driver_cuda.c - NVIDIA's devices, through CUDA's driver API. */
+#include "benchmark.h"
 #include "cuda_stream.h"
 #include "gpu_driver.h"
 
@@ -60,4 +61,5 @@ const lumen_driver lumen_driver_cuda = {.kind = "cuda",
                                         .enumerate = cuda_enumerate,
                                         .score = cuda_score,
                                         .open = cuda_open,
-                                        GPU_DRIVER_FUNCTIONS};
+                                        GPU_DRIVER_FUNCTIONS,
+                                        .benchmark = &lumen_benchmark_cuda};

@@ -105,7 +105,9 @@ void lumen::writeMemoryReport(ModuleOp module, const link::ModelTables &tables,
               scratch = std::max(scratch, variant.scratchSize);
         json.object([&] {
           json.attribute("name", tables.levels[i].name);
-          json.attribute("scratch_bytes_per_worker", static_cast<int64_t>(scratch));
+          bool isHost = tables.levels[i].target == LUMEN_ABI_CPU;
+          json.attribute(isHost ? "scratch_bytes_per_worker" : "scratch_bytes_per_workgroup",
+                         static_cast<int64_t>(scratch));
         });
       }
     });

@@ -2,6 +2,7 @@
 
 #include "codegen/gpu/GpuKernel.h"
 
+#include "dialects/Dispatch/InPlace.h"
 #include "runtime-lite/include/lumen_abi.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -297,6 +298,10 @@ void Flattening::run() {
     unsigned binding = isScratch ? numBuffers + 1 : i == faults ? numBuffers + 2 : i;
     function.setArgAttr(i, kBinding, builder.getI32IntegerAttr(binding));
   }
+  for (unsigned i = 0; i < kernel.arguments.size(); ++i)
+    if (dispatch::mayOverwrite(kernel.op, i))
+      for (unsigned aliased : {i, numBuffers - 1})
+        function.setArgAttr(aliased, kAliased, builder.getUnitAttr());
   if (!kernel.launch.hasFaults)
     (void)function.eraseArgument(faults);
 }

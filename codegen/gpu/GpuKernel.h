@@ -31,6 +31,8 @@ using loops::Values;
 
 /// The attribute of an argument with the number of its binding.
 inline constexpr llvm::StringLiteral kBinding = "lumen.binding";
+/// That of one whose memory others may be too: a result and the arguments that it may lie over.
+inline constexpr llvm::StringLiteral kAliased = "lumen.aliased";
 
 /// What builders may ask of a device.
 struct Capabilities : loops::Capabilities {

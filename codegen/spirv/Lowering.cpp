@@ -166,6 +166,7 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
     auto binding =
         function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), gpucode::kBinding);
     function.removeArgAttr(argument.getArgNumber(), gpucode::kBinding);
+    function.removeArgAttr(argument.getArgNumber(), gpucode::kAliased);
     function.setArgAttr(argument.getArgNumber(), spirv::getInterfaceVarABIAttrName(),
                         spirv::getInterfaceVarABIAttr(0, binding.getInt(), std::nullopt, context));
   }
@@ -200,6 +201,28 @@ static void keepExact(spirv::ModuleOp module) {
     if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::GLFmaOp>(op))
       op->setAttr("no_contraction", UnitAttr::get(op->getContext()));
   });
+}
+
+/// The bindings whose memory others may be too.
+static llvm::SmallDenseSet<int64_t> findAliased(gpu::GPUModuleOp module) {
+  llvm::SmallDenseSet<int64_t> aliased;
+  for (auto function : module.getOps<gpu::GPUFuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttr(i, gpucode::kAliased))
+        aliased.insert(function.getArgAttrOfType<IntegerAttr>(i, gpucode::kBinding).getInt());
+  return aliased;
+}
+
+/// Says which variables may be the same memory: the memory model takes it that none are. Views
+/// of scratch memory with several types share a binding.
+static void markAliased(spirv::ModuleOp module, llvm::SmallDenseSet<int64_t> aliased) {
+  llvm::SmallDenseSet<int64_t> seen;
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    if (auto binding = variable.getBinding(); binding && !seen.insert(*binding).second)
+      aliased.insert(*binding);
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    if (auto binding = variable.getBinding(); binding && aliased.contains(*binding))
+      variable->setAttr("aliased", UnitAttr::get(module.getContext()));
 }
 
 /// The LUMEN_ABI_GPU_* bits of the capabilities that a module declares.
@@ -243,6 +266,7 @@ void spirvcode::prepareContext(MLIRContext &context) {
 
 spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  llvm::SmallDenseSet<int64_t> aliased = findAliased(gpuModule);
   gpuModule->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
   module->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
 
@@ -270,17 +294,7 @@ spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
   }
   spirv::ModuleOp result = *spirvModules.begin();
   keepExact(result);
-  // Views of scratch memory with several types share a binding.
-  llvm::SmallDenseMap<int32_t, spirv::GlobalVariableOp> bindings;
-  for (auto variable : result.getOps<spirv::GlobalVariableOp>())
-    if (auto binding = variable.getBinding()) {
-      auto [first, isNew] = bindings.try_emplace(*binding, variable);
-      if (isNew)
-        continue;
-      auto aliased = UnitAttr::get(module.getContext());
-      first->second->setAttr("aliased", aliased);
-      variable->setAttr("aliased", aliased);
-    }
+  markAliased(result, std::move(aliased));
   return result;
 }
 

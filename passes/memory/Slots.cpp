@@ -2,6 +2,8 @@
 
 #include "passes/memory/Slots.h"
 
+#include "dialects/Dispatch/InPlace.h"
+
 #include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
@@ -249,28 +251,6 @@ void Slots::joinRegions() {
 // In-place results
 //===----------------------------------------------------------------------===//
 
-static bool writesOnce(Operation *root) {
-  return !root || traitsOf(cast<LumenOpInterface>(root).getFamily()).writesOnce;
-}
-
-/// True if `kernel` reads its input only at the element that it writes: by
-/// elementwise operations alone, behind the root if there is one. Builders load
-/// what an epilogue reads when they store the result, each element once.
-static bool readsWhereItWrites(KernelOp kernel, unsigned input) {
-  Operation *root = kernel.getRoot();
-  SmallVector<Value> reached = {kernel.getBody().getArgument(input)};
-  for (size_t i = 0; i != reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      if (user->hasTrait<OpTrait::IsTerminator>())
-        continue;
-      auto op = dyn_cast<LumenOpInterface>(user);
-      if (user == root || isa<BroadcastOp>(user) || !op || op.getFamily() != Family::Elementwise)
-        return false;
-      llvm::append_range(reached, user->getResults());
-    }
-  return true;
-}
-
 /// True if nothing reads a storage after `launch`; for the result of a loop's body,
 /// nothing in this trip.
 bool Slots::diesAt(Value storage, Operation *launch) {
@@ -286,7 +266,7 @@ bool Slots::mayReuse(LaunchOp launch, unsigned input) {
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   Value operand = launch.getInputs()[input], result = launch.getResult(0);
   Value from = places[operand].storage, to = places[result].storage;
-  if (!writesOnce(kernel.getRoot()) || from == to || to != result)
+  if (from == to || to != result)
     return false;
   const Slot &source = (*this)[from], &target = slots.find(to)->second;
   bool inArena = source.region == MemoryRegion::Arena && target.region == MemoryRegion::Arena &&
@@ -306,7 +286,7 @@ bool Slots::mayReuse(LaunchOp launch, unsigned input) {
            sizesOf(value) == sizesOf(result) &&
            elementBytes(typeOf(value).getElementType()) ==
                elementBytes(typeOf(result).getElementType()) &&
-           readsWhereItWrites(kernel, i);
+           mayOverwrite(kernel, i);
   };
   for (unsigned i = 0; i < launch.getInputs().size(); ++i) {
     Value storage = places[launch.getInputs()[i]].storage;

@@ -342,9 +342,12 @@ typedef struct lumen_context_options {
 typedef struct lumen_profile_entry {
   const char *kernel; /* name of the kernel; "call" for an operation */
   const char *nodes;  /* the ONNX nodes it computes, joined by " + " */
-  const char *level;  /* of the variant that ran */
+  const char *level;  /* of the variant that ran, the last time */
   uint64_t count, total_ns, min_ns;
   uint64_t total_flops, total_bytes; /* of all these launches; 0: not counted */
+  /* How many of them the CPU ran: all where it is the model's device, else those that the
+   * device has no code for or cannot take, copies to the CPU and back included. */
+  uint64_t host_count;
 } lumen_profile_entry;
 
 /* ---- The table ---------------------------------------------------------- */

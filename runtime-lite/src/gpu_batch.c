@@ -143,15 +143,13 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
     int code = gpu_record_carry(context, block, offset, size, is_fetch, status);
     return code || !is_fetch ? code : gpu_flush(context, status);
   }
-  int code = is_fetch ? gpu_flush(context, status) : LUMEN_OK;
+  int code = LUMEN_OK;
   for (uint64_t at = 0; at < size && !code; at += staging_size) {
     uint64_t count = size - at < staging_size ? size - at : staging_size;
-    /* What is recorded uses the staging memory too. */
-    code = gpu_flush(context, status);
-    if (!code)
-      code = begin_batch(context, status);
+    code = begin_batch(context, status);
     if (code)
       break;
+    api->barrier(state);
     char *host = block->address + offset + at;
     if (is_fetch) {
       api->copy(state, state->staging.own.buffer, 0, block->own.buffer, offset + at, count);
@@ -210,7 +208,8 @@ static int launch_on_host(context *context, uint32_t index, lumen_status *status
                                       abi->arg_buffers[launch->first_arg + a], args[a]),
                        status);
   const int64_t *sizes = binding->sizes + launch->first_size;
-  int64_t grid = lumen_grid_of(state->device->host.variants[launch->kernel], sizes);
+  state->schedule.ran = state->device->host.variants[launch->kernel];
+  int64_t grid = lumen_grid_of(state->schedule.ran, sizes);
   if (!code)
     code = lumen_host_launch(&state->workers, launch, args, sizes, grid, status);
   for (uint32_t a = num_args - launch->num_outputs; a < num_args && !code; ++a)
@@ -242,27 +241,8 @@ static bool bind_argument(const gpu_context *state, uint32_t buffer, const void 
     range = block->size - begin;
   *before = (int32_t)(offset - begin);
   *info = (gpu_binding){block->own.buffer, begin, range ? range : 4};
-  return range <= state->device->limits.max_range;
-}
-
-/* Workgroups for a grid; 0: its numbers do not fit. */
-static uint32_t count_workgroups(const gpu_context *state, const gpu_kernel *kernel, int64_t grid,
-                                 const int64_t *sizes, uint32_t num_sizes) {
-  for (uint32_t i = 0; i < num_sizes; ++i)
-    if (sizes[i] > INT32_MAX || sizes[i] < INT32_MIN)
-      return 0;
-  if (grid > INT32_MAX - (1 << 20)) /* a stride beyond it must not wrap */
-    return 0;
-  uint64_t count = ((uint64_t)grid + kernel->launch->units_per_workgroup - 1) /
-                   kernel->launch->units_per_workgroup;
-  if (count > state->device->limits.max_workgroups)
-    count = state->device->limits.max_workgroups;
-  if (kernel->variant->scratch_size) {
-    uint64_t most = state->scratch.size / kernel->variant->scratch_size;
-    if (count > most)
-      count = most;
-  }
-  return (uint32_t)count;
+  /* Kernels count elements in 32 bits, and one may be a byte. */
+  return range <= state->device->limits.max_range && range <= INT32_MAX;
 }
 
 static int record_launch(context *context, uint32_t index, lumen_status *status) {
@@ -276,7 +256,9 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
   if (grid <= 0)
     return LUMEN_OK;
   const int64_t *sizes = binding->sizes + launch->first_size;
-  uint32_t workgroups = count_workgroups(state, kernel, grid, sizes, launch->num_sizes);
+  const lumen_abi_variant *variant = kernel->variant;
+  uint32_t workgroups = gpu_count_workgroups(&device->limits, variant, grid, sizes,
+                                             launch->num_sizes, state->scratch.size);
   if (!workgroups)
     return launch_on_host(context, index, status);
   if (state->is_recording && state->num_recorded == state->batch_capacity) {
@@ -301,8 +283,9 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
   for (uint32_t i = 0; i < launch->num_sizes; ++i)
     *words++ = (int32_t)sizes[i];
   bound[count++] = (gpu_binding){state->parameters.own.buffer, first, state->parameter_stride};
-  if (kernel->variant->scratch_size)
-    bound[count++] = (gpu_binding){state->scratch.own.buffer, 0, state->scratch.size};
+  if (variant->scratch_size)
+    bound[count++] =
+        (gpu_binding){state->scratch.own.buffer, 0, workgroups * variant->scratch_size};
   if (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS)
     bound[count++] = (gpu_binding){state->faults.own.buffer,
                                    state->num_recorded * state->fault_stride, fault_bytes};
@@ -363,7 +346,9 @@ int gpu_batches_open(context *context, lumen_status *status) {
   }
   /* As many workgroups as keep a device busy, within a bound. */
   if (scratch) {
-    workgroups = scratch_limit / scratch;
+    uint64_t limit =
+        device->limits.max_range < scratch_limit ? device->limits.max_range : scratch_limit;
+    workgroups = limit / scratch;
     workgroups = workgroups < 1 ? 1 : workgroups > 1024 ? 1024 : workgroups;
   }
   state->parameter_stride = align_to((words + 1) * sizeof(int32_t), device->limits.alignment);

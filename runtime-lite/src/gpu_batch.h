@@ -6,8 +6,6 @@
 #include "gpu_device.h"
 #include "schedule.h"
 
-enum { gpu_most_bindings = 64 };
-
 /* A part of a block, for a kernel. */
 typedef struct gpu_binding {
   void *buffer;

@@ -47,12 +47,6 @@ bool gpu_block_open(const gpu_device *device, uint64_t size, gpu_place place, gp
 
 /* ---- What runs there ---------------------------------------------------- */
 
-static uint32_t count_bindings(const lumen_abi_kernel *kernel, const lumen_abi_variant *variant) {
-  const lumen_abi_gpu_launch *launch = variant->launch_info;
-  bool has_faults = launch->flags & LUMEN_ABI_GPU_FAULTS;
-  return kernel->num_args + 1 + (variant->scratch_size != 0) + has_faults;
-}
-
 /* The form of a kernel for devices like this; NULL: there is none that fits. */
 static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_t kernel,
                                              const gpu_api *api, const gpu_limits *limits) {
@@ -60,14 +54,8 @@ static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_
   for (uint32_t v = 0; v < info->num_variants; ++v) {
     const lumen_abi_variant *variant = &info->variants[v];
     const lumen_abi_level *level = &abi->levels[variant->level];
-    if (level->target != api->target || (api->fits && !api->fits(limits, level)))
-      continue;
-    const lumen_abi_gpu_launch *launch = variant->launch_info;
-    uint32_t num_bindings = count_bindings(info, variant);
-    if ((launch->features & limits->features) == launch->features &&
-        launch->block <= limits->max_block && launch->shared_size <= limits->max_shared &&
-        variant->scratch_size <= limits->max_range && num_bindings <= limits->max_bindings &&
-        num_bindings <= gpu_most_bindings)
+    if (level->target == api->target && (!api->fits || api->fits(limits, level)) &&
+        gpu_can_run(limits, info, variant))
       return variant;
   }
   return NULL;
@@ -109,9 +97,10 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
     const lumen_abi_variant *variant = find_variant(abi, k, device->api, &device->limits);
     if (variant)
-      device->kernels[k] = (gpu_kernel){.variant = variant,
-                                        .launch = variant->launch_info,
-                                        .num_bindings = count_bindings(&abi->kernels[k], variant)};
+      device->kernels[k] =
+          (gpu_kernel){.variant = variant,
+                       .launch = variant->launch_info,
+                       .num_bindings = gpu_count_bindings(&abi->kernels[k], variant)};
   }
   int code = device->api->load(device, status);
   device->level = abi->num_levels;

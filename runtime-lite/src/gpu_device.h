@@ -5,6 +5,7 @@
 #ifndef LUMEN_GPU_DEVICE_H
 #define LUMEN_GPU_DEVICE_H
 
+#include "gpu_launch.h"
 #include "host_kernels.h"
 
 #include <stddef.h>
@@ -31,16 +32,6 @@ typedef enum gpu_place {
   gpu_of_host,   /* mapped */
   gpu_of_both    /* as of_device, with a twin where that is not mapped */
 } gpu_place;
-
-/* What a device can take. */
-typedef struct gpu_limits {
-  uint64_t features;   /* LUMEN_ABI_GPU_* */
-  uint64_t generation; /* what gpu_api.fits compares levels with */
-  uint32_t max_block, max_shared, max_bindings, max_workgroups;
-  uint64_t max_range; /* bytes of a binding */
-  uint64_t alignment; /* of a binding's begin */
-  bool is_mapped;     /* its memory is */
-} gpu_limits;
 
 /* A kernel of the model, as it is launched there. */
 typedef struct gpu_kernel {

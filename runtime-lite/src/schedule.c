@@ -224,9 +224,10 @@ static uint64_t now(void) {
 }
 
 /* Adds the time since `begin` to an entry of the profile. */
-static void account(lumen_profile_entry *entry, uint64_t begin) {
+static void account(lumen_profile_entry *entry, uint64_t begin, bool is_host) {
   uint64_t spent = now() - begin;
   ++entry->count;
+  entry->host_count += is_host;
   entry->total_ns += spent;
   if (spent < entry->min_ns)
     entry->min_ns = spent;
@@ -247,9 +248,12 @@ int lumen_schedule_launch(context *context, uint32_t index, lumen_status *status
     return code;
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
   uint64_t begin = entry ? now() : 0;
+  schedule->ran = schedule->bindings.variants[launch->kernel];
   code = schedule->ops->launch(context, index, status);
   if (entry) {
-    account(entry, begin);
+    const lumen_abi_level *level = &context->model->abi->levels[schedule->ran->level];
+    account(entry, begin, level->target == LUMEN_ABI_CPU);
+    entry->level = level->name;
     entry->total_flops += work_of(context->plan, launch->flops, launch->flops_expr);
     entry->total_bytes += work_of(context->plan, launch->bytes, launch->bytes_expr);
   }
@@ -428,7 +432,7 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
   if (!code)
     code = call->function(&frame);
   if (entry)
-    account(entry, begin);
+    account(entry, begin, /*is_host=*/true);
   for (uint32_t i = 0; i < num_outputs && !code; ++i)
     if (call->args[num_inputs + i].kind != LUMEN_ABI_CALL_VALUE)
       code = store(context, call->args[num_inputs + i].buffer, outputs[i], status);

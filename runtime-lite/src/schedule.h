@@ -37,7 +37,9 @@ typedef struct lumen_schedule {
   lumen_heap_source heap_source;
   lumen_storages storages;
   lumen_bindings bindings;
-  void **owned_outputs; /* memory of outputs that the caller does not bring */
+  const lumen_abi_variant *ran; /* by the last launch; a driver says where it is not that of
+                                 * `variants` */
+  void **owned_outputs;         /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
 } lumen_schedule;
 

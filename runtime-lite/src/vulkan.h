@@ -133,16 +133,18 @@ typedef struct VkPhysicalDeviceLimits {
   uint32_t maxStorageBufferRange;
   char before1[44];
   uint32_t maxPerStageDescriptorStorageBuffers;
-  char before2[28];
+  char before2[12];
+  uint32_t maxPerStageResources;
+  char before3[12];
   uint32_t maxDescriptorSetStorageBuffers;
-  char before3[104];
+  char before4[104];
   uint32_t maxComputeSharedMemorySize;
   uint32_t maxComputeWorkGroupCount[3];
   uint32_t maxComputeWorkGroupInvocations;
   uint32_t maxComputeWorkGroupSize[3];
-  char before4[80];
+  char before5[80];
   VkDeviceSize minStorageBufferOffsetAlignment;
-  char before5[160];
+  char before6[160];
   VkDeviceSize nonCoherentAtomSize;
 } VkPhysicalDeviceLimits;
 
@@ -494,6 +496,7 @@ typedef void (*lumen_vk_function)(void);
     (VkDevice, const VkCommandBufferAllocateInfo *, VkCommandBuffer *))                            \
   X(VkResult, BeginCommandBuffer, (VkCommandBuffer, const VkCommandBufferBeginInfo *))             \
   X(VkResult, EndCommandBuffer, (VkCommandBuffer))                                                 \
+  X(VkResult, ResetCommandBuffer, (VkCommandBuffer, VkFlags))                                      \
   X(void, CmdBindPipeline, (VkCommandBuffer, int32_t, VkPipeline))                                 \
   X(void, CmdBindDescriptorSets,                                                                   \
     (VkCommandBuffer, int32_t, VkPipelineLayout, uint32_t, uint32_t, const VkDescriptorSet *,      \

@@ -72,30 +72,35 @@ bool vk_find(const lumen_vk *vk, uint32_t index, VkPhysicalDevice *physical,
   return true;
 }
 
-/* LUMEN_ABI_GPU_* bits of what kernels may ask for, and the structures that ask for it. */
+/* LUMEN_ABI_GPU_* bits of what kernels may ask for, and the structures that ask for it, with
+ * the extensions that these belong to. */
 typedef struct features {
   VkPhysicalDeviceFeatures2 base;
   VkPhysicalDevice16BitStorageFeatures storage16;
   VkPhysicalDevice8BitStorageFeatures storage8;
   VkPhysicalDeviceShaderFloat16Int8Features narrow;
+  const char *extensions[2];
+  uint32_t num_extensions;
   uint64_t bits;
 } features;
 
 static void find_features(const lumen_vk *vk, VkPhysicalDevice physical, features *found) {
-  bool has8 = has_extension(vk, physical, "VK_KHR_8bit_storage");
-  bool has_narrow = has_extension(vk, physical, "VK_KHR_shader_float16_int8");
+  static const char storage8[] = "VK_KHR_8bit_storage", narrow[] = "VK_KHR_shader_float16_int8";
   *found = (features){
       .base = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &found->storage16, {0}},
       .storage16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES},
       .storage8 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES},
       .narrow = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES}};
   void **last = &found->storage16.pNext;
-  if (has8) {
+  if (has_extension(vk, physical, storage8)) {
     *last = &found->storage8;
     last = &found->storage8.pNext;
+    found->extensions[found->num_extensions++] = storage8;
   }
-  if (has_narrow)
+  if (has_extension(vk, physical, narrow)) {
     *last = &found->narrow;
+    found->extensions[found->num_extensions++] = narrow;
+  }
   vk->GetPhysicalDeviceFeatures2(physical, &found->base);
   VkPhysicalDeviceSubgroupProperties groups = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
@@ -158,6 +163,8 @@ static void take_limits(const VkPhysicalDeviceProperties *properties, const feat
     limits->max_block = all->maxComputeWorkGroupSize[0];
   if (limits->max_bindings > all->maxDescriptorSetStorageBuffers)
     limits->max_bindings = all->maxDescriptorSetStorageBuffers;
+  if (limits->max_bindings > all->maxPerStageResources)
+    limits->max_bindings = all->maxPerStageResources;
   if (limits->alignment < LUMEN_ALIGNMENT)
     limits->alignment = LUMEN_ALIGNMENT;
 }
@@ -301,12 +308,6 @@ static int open_logical(vk_device *device, lumen_status *status) {
   vk->GetPhysicalDeviceProperties(device->physical, &properties);
   take_limits(&properties, &found, &device->base.limits);
 
-  const char *extensions[2];
-  uint32_t num_extensions = 0;
-  if (found.bits & LUMEN_ABI_GPU_INT8)
-    extensions[num_extensions++] = "VK_KHR_8bit_storage";
-  if (found.bits & (LUMEN_ABI_GPU_INT8 | LUMEN_ABI_GPU_FLOAT16))
-    extensions[num_extensions++] = "VK_KHR_shader_float16_int8";
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                    .queueFamilyIndex = device->queue_family,
@@ -316,8 +317,8 @@ static int open_logical(vk_device *device, lumen_status *status) {
                              .pNext = &found.base,
                              .queueCreateInfoCount = 1,
                              .pQueueCreateInfos = &queue,
-                             .enabledExtensionCount = num_extensions,
-                             .ppEnabledExtensionNames = extensions};
+                             .enabledExtensionCount = found.num_extensions,
+                             .ppEnabledExtensionNames = found.extensions};
   VkResult result = vk->CreateDevice(device->physical, &info, NULL, &device->device);
   if (result != VK_SUCCESS) {
     device->device = NULL;

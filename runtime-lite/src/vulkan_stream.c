@@ -78,6 +78,9 @@ int vk_begin(gpu_context *base, lumen_status *status) {
   const vk_device *device = (const vk_device *)base->device;
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   VkResult result = device->vk->ResetDescriptorPool(device->device, state->descriptors, 0);
+  /* It may still be being recorded, by a run that failed. */
+  if (result == VK_SUCCESS)
+    result = device->vk->ResetCommandBuffer(state->commands, 0);
   if (result == VK_SUCCESS)
     result = device->vk->BeginCommandBuffer(state->commands, &begin);
   return result == VK_SUCCESS ? LUMEN_OK

@@ -34,7 +34,7 @@ SANITIZER_OPTIONS = {
 
 # Unit tests whose code is our own from end to end, so that a sanitizer's word
 # about them is worth its time. The targets are the folders of test/unit.
-SANITIZED = {"asan": ["runtime", "import", "link", "memory"], "tsan": ["runtime"]}
+SANITIZED = {"asan": ["runtime", "vulkan", "import", "link", "memory"], "tsan": ["runtime", "vulkan"]}
 
 
 def run(command, env=None):

@@ -213,24 +213,35 @@ static bool isDynamic(const lumen_module *module) {
   return false;
 }
 
-// What the file has for each kind of device, where it has code for several.
+// Whether the file has code for several kinds of devices.
+static bool hasSeveralKinds(const lumen_model *model) {
+  lumen_level_info first, level;
+  for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i) {
+    if (i == 0)
+      first = level;
+    if (StringRef(first.kind) != level.kind)
+      return true;
+  }
+  return false;
+}
+
+// What it has for each of them.
 static void printCode(raw_ostream &out, const lumen_model *model) {
+  if (!hasSeveralKinds(model))
+    return;
   std::string text;
   StringRef kind;
-  bool hasSeveral = false;
   lumen_level_info level;
   for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i) {
     bool isNew = i == 0 || kind != level.kind;
-    hasSeveral |= i && isNew;
-    text += isNew ? (i ? "; " : "") + std::string(*level.kind ? level.kind : "no driver") + ": "
-                  : ", ";
+    text +=
+        isNew ? (i ? "; " : "") + std::string(*level.kind ? level.kind : "no driver") + ": " : ", ";
     text += std::to_string(level.num_compiled) + " for " + level.name;
     if (level.code_size)
       text += " in " + bytesText(level.code_size);
     kind = level.kind;
   }
-  if (hasSeveral)
-    out << "code     " << text << '\n';
+  out << "code     " << text << '\n';
 }
 
 void printSignature(raw_ostream &out, const lumen_module *module, const lumen_model *model) {
@@ -305,9 +316,8 @@ json::Array measuredJson(ArrayRef<MeasuredDevice> devices) {
 void printMeasured(raw_ostream &out, ArrayRef<MeasuredDevice> devices) {
   Table table({"device", "name", "GFLOP/s", "GB/s", "us/launch", "us/run"});
   for (const MeasuredDevice &device : devices)
-    table.add({device.id, device.name, fixed(device.rates.gflops, 1),
-               fixed(device.rates.gbytes, 1), fixed(device.rates.launch_us, 3),
-               fixed(device.rates.run_us, 3)});
+    table.add({device.id, device.name, fixed(device.rates.gflops, 1), fixed(device.rates.gbytes, 1),
+               fixed(device.rates.launch_us, 3), fixed(device.rates.run_us, 3)});
   table.print(out);
 }
 
@@ -443,6 +453,7 @@ json::Array profileJson(ArrayRef<lumen_profile_entry> entries, unsigned runs) {
                      {"nodes", entry.nodes},
                      {"level", entry.level},
                      {"count", entry.count},
+                     {"host_count", entry.host_count},
                      {"ms_per_run", ratio(entry.total_ns, runs) * 1e-6},
                      {"mean_ms", ratio(entry.total_ns, entry.count) * 1e-6},
                      {"min_ms", (entry.count ? entry.min_ns : 0) * 1e-6},
@@ -451,18 +462,33 @@ json::Array profileJson(ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   return result;
 }
 
-void printProfile(raw_ostream &out, ArrayRef<lumen_profile_entry> entries, unsigned runs) {
+void printProfile(raw_ostream &out, const lumen_model *model,
+                  ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   auto total = static_cast<double>(totalTime(entries));
-  Table table({"ms", "share", "launches", "min", "GFLOP/s", "GB/s", "level", "kernel", "nodes"});
-  for (const lumen_profile_entry &entry : entries)
-    table.add({fixed(ratio(entry.total_ns, runs) * 1e-6, 5),
-               fixed(100 * ratio(entry.total_ns, total), 1) + "%",
-               shortest(ratio(entry.count, runs)),
-               fixed((entry.count ? entry.min_ns : 0) * 1e-6, 5),
-               rateText(ratio(entry.total_flops, entry.total_ns)),
-               rateText(ratio(entry.total_bytes, entry.total_ns)), entry.level, entry.kernel,
-               entry.nodes});
-  table.add({fixed(ratio(total, runs) * 1e-6, 5), "100.0%", "", "", "", "", "", "all", ""});
+  bool mayDiffer = hasSeveralKinds(model);
+  std::vector<std::string> header = {"ms",   "share", "launches", "min",  "GFLOP/s",
+                                     "GB/s", "level", "kernel",   "nodes"};
+  if (mayDiffer)
+    header.insert(header.begin() + 3, "on CPU");
+  Table table(header);
+  for (const lumen_profile_entry &entry : entries) {
+    std::vector<std::string> row = {fixed(ratio(entry.total_ns, runs) * 1e-6, 5),
+                                    fixed(100 * ratio(entry.total_ns, total), 1) + "%",
+                                    shortest(ratio(entry.count, runs)),
+                                    fixed((entry.count ? entry.min_ns : 0) * 1e-6, 5),
+                                    rateText(ratio(entry.total_flops, entry.total_ns)),
+                                    rateText(ratio(entry.total_bytes, entry.total_ns)),
+                                    entry.level,
+                                    entry.kernel,
+                                    entry.nodes};
+    if (mayDiffer)
+      row.insert(row.begin() + 3, shortest(ratio(entry.host_count, runs)));
+    table.add(std::move(row));
+  }
+  std::vector<std::string> sum = {fixed(ratio(total, runs) * 1e-6, 5), "100.0%"};
+  sum.resize(header.size());
+  sum[header.size() - 2] = "all";
+  table.add(std::move(sum));
   table.print(out);
 }
 

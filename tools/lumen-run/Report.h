@@ -63,8 +63,8 @@ void printBench(llvm::raw_ostream &out, const BenchResult &bench);
 
 // Of so many runs. A launch in a loop or a branch has a share of them of its own.
 llvm::json::Array profileJson(llvm::ArrayRef<lumen_profile_entry> entries, unsigned runs);
-void printProfile(llvm::raw_ostream &out, llvm::ArrayRef<lumen_profile_entry> entries,
-                  unsigned runs);
+void printProfile(llvm::raw_ostream &out, const lumen_model *model,
+                  llvm::ArrayRef<lumen_profile_entry> entries, unsigned runs);
 
 } // namespace lumen::run
 

@@ -394,7 +394,7 @@ private:
     if (options.json)
       report["profile"] = profileJson(ArrayRef(entries, count), runs);
     else
-      printProfile(outs(), ArrayRef(entries, count), runs);
+      printProfile(outs(), session.model, ArrayRef(entries, count), runs);
     return Done;
   }
 

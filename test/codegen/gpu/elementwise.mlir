@@ -7,8 +7,9 @@
 // CHECK-SAME: lumen.grid = "105"
 // CHECK-SAME: lumen.units_per_workgroup = 64
 // CHECK: gpu.func @square(
-// CHECK-SAME: %[[X:.*]]: memref<?xf32> {lumen.binding = 0 : i32}
-// CHECK-SAME: %[[Y:.*]]: memref<?xf32> {lumen.binding = 1 : i32}
+// The result may lie over the argument.
+// CHECK-SAME: %[[X:.*]]: memref<?xf32> {lumen.aliased, lumen.binding = 0 : i32}
+// CHECK-SAME: %[[Y:.*]]: memref<?xf32> {lumen.aliased, lumen.binding = 1 : i32}
 // CHECK-SAME: %[[P:.*]]: memref<?xi32> {lumen.binding = 2 : i32}
 // CHECK-SAME: kernel attributes {known_block_size = array<i32: 64, 1, 1>}
 // CHECK: memref.load %[[P]][%{{.*}}] : memref<?xi32>

@@ -3,7 +3,7 @@
 // One module for a kernel, with its bindings in set 0.
 
 // CHECK-LABEL: spirv.module @__spv__add Logical GLSL450 requires #spirv.vce<v1.0, [Shader
-// CHECK-DAG: bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
+// CHECK-DAG: bind(0, 0) {{.*}}!spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
 // CHECK-DAG: bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0])>, StorageBuffer>
 // Drivers must not reassociate.
 // CHECK: spirv.FAdd {{.*}}no_contraction
@@ -49,4 +49,32 @@ dispatch.kernel @rest(%x: tensor<64xi32>, %y: tensor<64xi32>) -> tensor<64xi32> 
 dispatch.kernel @total(%x: tensor<1000xf32>) -> tensor<f32> {
   %0 = lumen.reduce <sum> %x [0] : tensor<1000xf32> -> tensor<f32>
   dispatch.yield %0 : tensor<f32>
+}
+
+// -----
+
+// A result may lie over an argument that is read where it is written, and the memory model
+// takes variables for different memory unless they say otherwise.
+
+// CHECK-LABEL: spirv.module @__spv__scale
+// CHECK-DAG: bind(0, 0) {aliased} : {{.*}}f32
+// CHECK-DAG: spirv.GlobalVariable {{.*}} bind(0, 1) :
+// CHECK-DAG: bind(0, 2) {aliased} : {{.*}}f32
+// CHECK-DAG: spirv.GlobalVariable {{.*}} bind(0, 3) :
+dispatch.kernel @scale(%x: tensor<64xf32>, %y: tensor<1xf32>) -> tensor<64xf32> {
+  %0 = lumen.broadcast %y [0] : tensor<1xf32> -> tensor<64xf32>
+  %1 = lumen.binary <mul> %x, %0 : tensor<64xf32>
+  dispatch.yield %1 : tensor<64xf32>
+}
+
+// -----
+
+// One that is read elsewhere never does.
+
+// CHECK-LABEL: spirv.module @__spv__turn
+// CHECK-NOT: aliased
+// CHECK: spirv.EntryPoint
+dispatch.kernel @turn(%x: tensor<8x4xf32>) -> tensor<4x8xf32> {
+  %0 = lumen.transpose %x [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
+  dispatch.yield %0 : tensor<4x8xf32>
 }

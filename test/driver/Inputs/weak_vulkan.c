@@ -3,8 +3,13 @@
  *   fail=N    the N-th call that can run out of memory does
  *   lost=N    the N-th submission loses the device
  *   version, queues, range, shared, descriptors, threads=N   what the device offers
- * Where the instance ends, it says what has not been destroyed. */
+ *   int8=0    it has the extension of small numbers, but no arithmetic on bytes
+ * It looks for calls that Vulkan does not allow, where the validation layer is too slow or
+ * the real device offers too much; and where the instance ends, it says what has not been
+ * destroyed. */
 #define _GNU_SOURCE
+#include "weak_vulkan.h"
+
 #include "vulkan.h"
 
 #include <dlfcn.h>
@@ -14,7 +19,23 @@
 
 static lumen_vk real;
 static lumen_vk_function (*real_get)(VkInstance, const char *);
-static int live, calls, submissions;
+static weak_vulkan_counts seen;
+static int calls;
+
+static int add(int *count, int more) { return __atomic_add_fetch(count, more, __ATOMIC_RELAXED); }
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void weak_vulkan_count(weak_vulkan_counts *counts) {
+  *counts = seen;
+  seen = (weak_vulkan_counts){.live = seen.live};
+  calls = 0;
+}
+
+static void tell_misuse(const char *what) {
+  add(&seen.misuses, 1);
+  fprintf(stderr, "weak_vulkan: misuse: %s\n", what);
+}
 
 /* What WEAK_VULKAN says of `key`; `otherwise`: nothing. */
 static uint32_t weakness(const char *key, uint32_t otherwise) {
@@ -23,9 +44,11 @@ static uint32_t weakness(const char *key, uint32_t otherwise) {
 }
 
 static int runs_out(void) {
-  int is_due = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == (int)weakness("fail", 0);
-  if (is_due)
+  int is_due = add(&calls, 1) == (int)weakness("fail", 0);
+  if (is_due) {
+    add(&seen.failed, 1);
     fprintf(stderr, "weak_vulkan: out of memory\n");
+  }
   return is_due;
 }
 
@@ -39,8 +62,6 @@ static int runs_out(void) {
     (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *s), (d, i, s))             \
   X(AllocateCommandBuffers,                                                                        \
     (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *b), (d, i, b))             \
-  X(BeginCommandBuffer, (VkCommandBuffer b, const VkCommandBufferBeginInfo *i), (b, i))            \
-  X(EndCommandBuffer, (VkCommandBuffer b), (b))                                                    \
   X(GetPipelineCacheData, (VkDevice d, VkPipelineCache c, size_t *n, void *p), (d, c, n, p))       \
   X(EnumeratePhysicalDevices, (VkInstance i, uint32_t *n, VkPhysicalDevice *d), (i, n, d))
 
@@ -66,7 +87,7 @@ FALLIBLE(X)
 
 static VkResult made(VkResult result) {
   if (result == VK_SUCCESS)
-    __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
+    add(&seen.live, 1);
   return result;
 }
 
@@ -77,7 +98,7 @@ static VkResult made(VkResult result) {
                       : made(real.create(device, about, allocator, object));                       \
   }                                                                                                \
   static void weak_##destroy(VkDevice device, handle object, const void *allocator) {              \
-    __atomic_sub_fetch(&live, object != NULL, __ATOMIC_RELAXED);                                   \
+    add(&seen.live, -(object != NULL));                                                            \
     real.destroy(device, object, allocator);                                                       \
   }
 OBJECTS(X)
@@ -92,27 +113,108 @@ static VkResult weak_CreateComputePipelines(VkDevice device, VkPipelineCache cac
 }
 
 static void weak_DestroyPipeline(VkDevice device, VkPipeline pipeline, const void *allocator) {
-  __atomic_sub_fetch(&live, pipeline != NULL, __ATOMIC_RELAXED);
+  add(&seen.live, -(pipeline != NULL));
   real.DestroyPipeline(device, pipeline, allocator);
+}
+
+/* A device of 1.1 knows these structures by their extensions alone. */
+static void check_structures(const VkDeviceCreateInfo *about) {
+  const struct {
+    int32_t type;
+    const char *extension;
+  } known[] = {{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, "VK_KHR_8bit_storage"},
+               {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+                "VK_KHR_shader_float16_int8"}};
+  for (const VkPhysicalDeviceFeatures2 *at = about->pNext; at; at = at->pNext)
+    for (int k = 0; k < 2; ++k) {
+      int is_on = at->sType != known[k].type;
+      for (uint32_t i = 0; i < about->enabledExtensionCount; ++i)
+        is_on |= !strcmp(about->ppEnabledExtensionNames[i], known[k].extension);
+      if (!is_on)
+        tell_misuse("a structure without its extension");
+    }
 }
 
 static VkResult weak_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *about,
                                   const void *allocator, VkDevice *device) {
+  check_structures(about);
   return runs_out() ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                     : made(real.CreateDevice(physical, about, allocator, device));
 }
 
 static void weak_DestroyDevice(VkDevice device, const void *allocator) {
-  __atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
+  add(&seen.live, -1);
   real.DestroyDevice(device, allocator);
 }
 
 static VkResult weak_QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits,
                                  VkFence fence) {
-  if (++submissions == (int)weakness("lost", 0))
+  if (add(&seen.submissions, 1) == (int)weakness("lost", 0))
     return VK_ERROR_DEVICE_LOST;
   return runs_out() ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                     : real.QueueSubmit(queue, count, submits, fence);
+}
+
+/* Command buffers that are being recorded. */
+enum { max_recording = 64 };
+static VkCommandBuffer recording[max_recording];
+
+/* Puts `to` where `from` is among them; 0: it is not there. */
+static int exchange(VkCommandBuffer from, VkCommandBuffer to) {
+  for (int i = 0; i < max_recording; ++i) {
+    VkCommandBuffer expected = from;
+    if (__atomic_compare_exchange_n(&recording[i], &expected, to, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+      return 1;
+  }
+  return 0;
+}
+
+static VkResult weak_BeginCommandBuffer(VkCommandBuffer commands,
+                                        const VkCommandBufferBeginInfo *about) {
+  if (exchange(commands, commands))
+    tell_misuse("a command buffer is begun that is being recorded");
+  if (runs_out())
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  exchange(NULL, commands);
+  return real.BeginCommandBuffer(commands, about);
+}
+
+static VkResult weak_EndCommandBuffer(VkCommandBuffer commands) {
+  if (!exchange(commands, NULL))
+    tell_misuse("a command buffer is ended that is not being recorded");
+  VkResult result = real.EndCommandBuffer(commands);
+  return runs_out() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : result;
+}
+
+static VkResult weak_ResetCommandBuffer(VkCommandBuffer commands, VkFlags flags) {
+  exchange(commands, NULL);
+  return real.ResetCommandBuffer(commands, flags);
+}
+
+static void weak_CmdDispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
+  add(&seen.dispatches, 1);
+  real.CmdDispatch(commands, x, y, z);
+}
+
+static void weak_CmdPipelineBarrier(VkCommandBuffer commands, VkFlags from, VkFlags to,
+                                    VkFlags flags, uint32_t count, const VkMemoryBarrier *barriers,
+                                    uint32_t num_buffers, const void *buffers, uint32_t num_images,
+                                    const void *images) {
+  add(&seen.barriers, 1);
+  real.CmdPipelineBarrier(commands, from, to, flags, count, barriers, num_buffers, buffers,
+                          num_images, images);
+}
+
+static void weak_GetPhysicalDeviceFeatures2(VkPhysicalDevice physical,
+                                            VkPhysicalDeviceFeatures2 *features) {
+  real.GetPhysicalDeviceFeatures2(physical, features);
+  for (VkPhysicalDeviceFeatures2 *at = features; at; at = at->pNext)
+    if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES) {
+      VkPhysicalDeviceShaderFloat16Int8Features *narrow = (void *)at;
+      narrow->shaderInt8 = weakness("int8", narrow->shaderInt8);
+      narrow->shaderFloat16 = weakness("int8", narrow->shaderFloat16);
+    }
 }
 
 static void weak_GetPhysicalDeviceProperties(VkPhysicalDevice physical,
@@ -135,12 +237,12 @@ static void weak_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice physica
 }
 
 static void weak_DestroyInstance(VkInstance instance, const void *allocator) {
-  fprintf(stderr, "weak_vulkan: %d objects are left\n", live);
+  fprintf(stderr, "weak_vulkan: %d objects are left\n", seen.live);
   real.DestroyInstance(instance, allocator);
 }
 
 /* Gives the real function to ours. */
-lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char *name) {
+EXPORTED lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char *name) {
   if (!real_get) {
     void *library = dlopen(getenv("WEAK_VULKAN_REAL"), RTLD_NOW | RTLD_LOCAL);
     void *symbol = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
@@ -165,6 +267,12 @@ lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char *name) {
   OURS(CreateDevice)
   OURS(DestroyDevice)
   OURS(QueueSubmit)
+  OURS(BeginCommandBuffer)
+  OURS(EndCommandBuffer)
+  OURS(ResetCommandBuffer)
+  OURS(CmdDispatch)
+  OURS(CmdPipelineBarrier)
+  OURS(GetPhysicalDeviceFeatures2)
   OURS(GetPhysicalDeviceProperties)
   OURS(GetPhysicalDeviceQueueFamilyProperties)
   OURS(DestroyInstance)

@@ -90,8 +90,8 @@ public:
   }
   uint32_t storageOf(uint32_t buffer) const { return buffers[buffer].storage; }
 
-  uint32_t launch(lumen_abi_cpu_kernel code, std::initializer_list<uint32_t> args,
-                  uint32_t numOutputs, std::initializer_list<uint32_t> sizes = {},
+  uint32_t launch(lumen_abi_cpu_kernel code, const std::vector<uint32_t> &args, uint32_t numOutputs,
+                  const std::vector<uint32_t> &sizes = {},
                   int64_t (*grid)(const int64_t *) = nullptr) {
     variants.push_back(
         {0, 0, reinterpret_cast<const void *>(code), 0, grid, nullptr, 1, 1, 0, nullptr});
@@ -104,8 +104,8 @@ public:
     row.num_outputs = numOutputs;
     row.nodes = "Node 'n'";
     row.flops_expr = row.bytes_expr = LUMEN_ABI_NONE;
-    argBuffers.insert(argBuffers.end(), args);
-    sizeExprs.insert(sizeExprs.end(), sizes);
+    argBuffers.insert(argBuffers.end(), args.begin(), args.end());
+    sizeExprs.insert(sizeExprs.end(), sizes.begin(), sizes.end());
     launches.push_back(row);
     return launches.size() - 1;
   }
@@ -205,11 +205,9 @@ private:
 class OpenModel {
 public:
   explicit OpenModel(TableModel &tables, lumen_context_options options = {}) {
-    lumen_model_options modelOptions = {};
-    modelOptions.num_threads = 1;
-    if (!lumen_model_open(tables.finish(), &modelOptions, &model, &status))
-      lumen_context_create(model, &options, &context, &status);
+    open(tables.finish(), nullptr, options);
   }
+  OpenModel(lumen_module *module, const char *device) { open(module, device, {}); }
   ~OpenModel() {
     lumen_context_free(context);
     lumen_model_free(model);
@@ -232,6 +230,15 @@ public:
   lumen_model *model = nullptr;
   lumen_context *context = nullptr;
   lumen_status status = {};
+
+private:
+  void open(lumen_module *module, const char *device, lumen_context_options options) {
+    lumen_model_options modelOptions = {};
+    modelOptions.device = device;
+    modelOptions.num_threads = 1;
+    if (!lumen_model_open(module, &modelOptions, &model, &status))
+      lumen_context_create(model, &options, &context, &status);
+  }
 };
 
 } // namespace lumen::test

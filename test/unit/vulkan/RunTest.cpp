@@ -1,0 +1,188 @@
+// Runs on a Vulkan device, which may be weak in many ways.
+#include "test/driver/Inputs/weak_vulkan.h"
+#include "test/unit/vulkan/VulkanModel.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+// As an artifact does, so that the driver is linked in.
+extern "C" const char lumen_driver_vulkan;
+
+using namespace lumen::test;
+
+namespace {
+
+struct VulkanRunTest : testing::Test {
+  void SetUp() override {
+    (void)*const_cast<const volatile char *>(&lumen_driver_vulkan);
+    if (!*REAL_VULKAN)
+      GTEST_SKIP() << "there is no libvulkan.so.1";
+    // The runtime finds it by its name, as it is there already: before the real one, which
+    // stays once it is there.
+    static void *library = dlopen(WEAK_VULKAN, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    void *symbol = dlsym(library, "weak_vulkan_count");
+    std::memcpy(&count, &symbol, sizeof(symbol));
+    (void)counts();
+  }
+  void TearDown() override {
+    weak_vulkan_counts left = counts();
+    EXPECT_EQ(left.live, 0);
+    EXPECT_EQ(left.misuses, 0);
+  }
+  // Since the last call.
+  weak_vulkan_counts counts() {
+    weak_vulkan_counts result = {};
+    if (count)
+      count(&result);
+    return result;
+  }
+
+  ScopedEnv real{"WEAK_VULKAN_REAL", REAL_VULKAN};
+  ScopedEnv noCache{"LUMEN_CACHE", ""};
+  weak_vulkan_count_function *count = nullptr;
+};
+
+// Values of an input or output.
+struct Values {
+  explicit Values(const VulkanModel &model, float scale = 0) : shape{model.n}, data(model.n) {
+    for (size_t i = 0; i < data.size(); ++i)
+      data[i] = scale * static_cast<float>(i % 50);
+  }
+  lumen_value value() const { return lumen_tensor_value(data.data(), LUMEN_F32, 1, shape); }
+
+  int64_t shape[1];
+  std::vector<float> data;
+};
+
+const float *floats(const lumen_value &value) {
+  return static_cast<const float *>(value.u.tensor.data);
+}
+
+// y = x + (x + 1) + 1, through the arena.
+struct TwoLaunches : VulkanModel {
+  explicit TwoLaunches(bool hasFaults = false) {
+    uint32_t x = in("x"), t = slot(0, 1), y = out("y");
+    first = &sum({x}, t, hasFaults);
+    second = &sum({x, t}, y);
+  }
+  static float expected(float x) { return x + (x + 1) + 1; }
+  lumen_abi_variant *first, *second;
+};
+
+// Runs it once with other values than before; the error's text, or that a result is wrong.
+std::string runTwo(OpenModel &opened, const VulkanModel &model, float scale) {
+  Values x(model, scale);
+  lumen_value in[] = {x.value()}, out[1] = {};
+  std::string error = opened.run(in, out);
+  for (int64_t i = 0; error.empty() && i < model.n; ++i)
+    if (floats(out[0])[i] != TwoLaunches::expected(x.data[i]))
+      error = "element " + std::to_string(i) + " is " + std::to_string(floats(out[0])[i]);
+  return error;
+}
+
+std::vector<lumen_profile_entry> profileOf(OpenModel &opened, const VulkanModel &model) {
+  EXPECT_EQ(lumen_profile_enable(opened.context, nullptr), LUMEN_OK);
+  EXPECT_EQ(runTwo(opened, model, 1), "");
+  uint32_t count;
+  const lumen_profile_entry *entries = lumen_profile_entries(opened.context, &count);
+  return {entries, entries + count};
+}
+
+TEST_F(VulkanRunTest, RunsAgain) {
+  TwoLaunches model;
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  for (int i = 1; i < 5; ++i)
+    EXPECT_EQ(runTwo(opened, model, i), "");
+  // What was recorded is submitted again.
+  weak_vulkan_counts seen = counts();
+  EXPECT_EQ(seen.dispatches, 2);
+  EXPECT_EQ(seen.submissions, 4);
+}
+
+// A run that fails at any of its calls leaves the context ready for the next.
+TEST_F(VulkanRunTest, RunsAfterFailures) {
+  for (const char *staging : {"0", "1"}) {
+    ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
+    int failures = 0;
+    for (int at = 1, failed = 1; failed; ++at) {
+      ScopedEnv weak("WEAK_VULKAN", ("fail=" + std::to_string(at)).c_str());
+      TwoLaunches model;
+      OpenModel opened(model.finish(), "vulkan");
+      std::string errors;
+      for (int i = 1; i < 4 && opened.context; ++i) {
+        std::string error = runTwo(opened, model, i);
+        EXPECT_TRUE(error.empty() || errors.empty()) << at << ": " << errors << ", " << error;
+        errors += error;
+      }
+      failures += !errors.empty();
+      weak_vulkan_counts seen = counts();
+      EXPECT_EQ(seen.misuses, 0) << at;
+      failed = seen.failed;
+    }
+    EXPECT_GE(failures, 3);
+  }
+}
+
+// As many bindings as the device has, and no more.
+TEST_F(VulkanRunTest, ManyBindings) {
+  for (bool isEnough : {true, false}) {
+    ScopedEnv weak("WEAK_VULKAN", isEnough ? "descriptors=30" : "descriptors=29");
+    VulkanModel model;
+    std::vector<uint32_t> inputs(28, model.in("x"));
+    uint32_t y = model.out("y");
+    model.sum(inputs, y);
+    OpenModel opened(model.finish(), "vulkan");
+    if (!isEnough) {
+      EXPECT_STRNE(opened.status.message, "");
+      continue;
+    }
+    ASSERT_STREQ(opened.status.message, "");
+    Values x(model, 1);
+    lumen_value in[] = {x.value()}, out[1] = {};
+    ASSERT_EQ(opened.run(in, out), "");
+    EXPECT_EQ(floats(out[0])[7], 28 * 7 + 1);
+    EXPECT_EQ(counts().dispatches, 1);
+  }
+}
+
+// Two numbers for what the device cannot know in 32 bits: such a launch goes to the CPU when
+// it comes, and the profile says so, each time.
+TEST_F(VulkanRunTest, TellsWhereLaunchesRan) {
+  TwoLaunches model;
+  model.second->grid = int64_t(1) << 40;
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  auto entries = profileOf(opened, model);
+  EXPECT_STREQ(entries[0].level, deviceLevel);
+  EXPECT_EQ(entries[0].count, 1u);
+  EXPECT_EQ(entries[0].host_count, 0u);
+  EXPECT_STREQ(entries[1].level, lowLevel);
+  EXPECT_EQ(entries[1].count, 1u);
+  EXPECT_EQ(entries[1].host_count, 1u);
+}
+
+// Scratch memory that is more than a kernel can reach.
+TEST_F(VulkanRunTest, ScratchWithinTheRange) {
+  ScopedEnv weak("WEAK_VULKAN", "range=100000");
+  for (uint64_t size : {64, 99968, 100032}) {
+    TwoLaunches model;
+    model.first->scratch_size = size;
+    OpenModel opened(model.finish(), "vulkan");
+    ASSERT_STREQ(opened.status.message, "");
+    EXPECT_EQ(profileOf(opened, model)[0].host_count, size > 100000);
+  }
+}
+
+// A device may have the extension of small numbers without all that it is about.
+TEST_F(VulkanRunTest, AsksForExtensionsByName) {
+  ScopedEnv weak("WEAK_VULKAN", "int8=0");
+  TwoLaunches model;
+  OpenModel opened(model.finish(), "vulkan");
+  EXPECT_EQ(runTwo(opened, model, 1), "");
+}
+
+} // namespace

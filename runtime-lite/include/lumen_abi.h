@@ -205,13 +205,19 @@ typedef struct lumen_abi_level {
   uint32_t target;   /* lumen_abi_target */
   uint32_t reserved;
   uint64_t features; /* CPU: LUMEN_ABI_X86_* or LUMEN_ABI_ARM_* bits, all needed. PTX: see
-                        LUMEN_ABI_PTX_CAPABILITY. Others: 0 */
+                        LUMEN_ABI_PTX_CAPABILITY. HIP: LUMEN_ABI_HIP_FIRST. Others: 0 */
 } lumen_abi_level;
 
 /* PTX: the least compute capability that the code runs on, 10 * major + minor ... */
 #define LUMEN_ABI_PTX_CAPABILITY(features) ((uint32_t)(features)&0xffff)
 /* ... and whether that is the only one, as for sm_90a. */
 #define LUMEN_ABI_PTX_EXACT (1ull << 16)
+
+/* HIP: the first and the last processor that the code runs on, 0x90a for gfx90a, ... */
+#define LUMEN_ABI_HIP_FIRST(features) ((uint32_t)(features)&0xffff)
+#define LUMEN_ABI_HIP_LAST(features) ((uint32_t)((features) >> 16) & 0xffff)
+/* ... but for those whose distance from the first one is a bit here. */
+#define LUMEN_ABI_HIP_WITHOUT(features) ((uint32_t)((features) >> 32))
 
 /* Bits of lumen_abi_level.features. */
 #define LUMEN_ABI_X86_V2 (1ull << 0)     /* SSE4.2, SSSE3, POPCNT, CX16 */

@@ -40,8 +40,10 @@ static int open_library(lumen_cuda *cuda, lumen_status *status) {
                       lumen_cuda_error(cuda, result));
   if (!code && (cuda->DriverGetVersion(&version) || version < flavour->min_version))
     code = lumen_fail(status, LUMEN_ERROR_DEVICE, "%s is of %s %d.%d, expected %d.%d or later",
-                      *name, flavour->name, version / 1000, version % 1000 / 10,
-                      flavour->min_version / 1000, flavour->min_version % 1000 / 10);
+                      *name, flavour->name, version / flavour->major_unit,
+                      version % flavour->major_unit / flavour->minor_unit,
+                      flavour->min_version / flavour->major_unit,
+                      flavour->min_version % flavour->major_unit / flavour->minor_unit);
   if (code)
     dlclose(library);
   return code;

@@ -83,6 +83,7 @@ enum {
   X(CUresult, GraphLaunch, cuGraphLaunch, hipGraphLaunch, (CUgraphExec, CUstream))                 \
   X(CUresult, GraphDestroy, cuGraphDestroy, hipGraphDestroy, (CUgraph))                            \
   X(CUresult, GraphExecDestroy, cuGraphExecDestroy, hipGraphExecDestroy, (CUgraphExec))            \
+  X(CUresult, GetDeviceProperties, none, hipGetDevicePropertiesR0600, (void *, int))               \
   X(CUresult, GetErrorName, cuGetErrorName, none, (CUresult, const char **))                       \
   X(const char *, NameOfError, none, hipGetErrorName, (CUresult))
 
@@ -95,8 +96,9 @@ typedef struct lumen_cuda_attributes {
 typedef struct lumen_cuda_flavour {
   const char *name; /* "CUDA", for messages */
   bool is_hip;
-  const char *libraries[3]; /* the first that is there is taken; NULL ends them */
-  int min_version;          /* of DriverGetVersion */
+  const char *libraries[4];   /* the first that is there is taken; NULL ends them */
+  int min_version;            /* of DriverGetVersion */
+  int major_unit, minor_unit; /* of such versions */
   lumen_cuda_attributes attributes;
 } lumen_cuda_flavour;
 

@@ -7,6 +7,8 @@
 static const lumen_cuda_flavour flavour = {.name = "CUDA",
                                            .libraries = {"libcuda.so.1"},
                                            .min_version = 11040,
+                                           .major_unit = 1000,
+                                           .minor_unit = 10,
                                            .attributes = {.max_block = 1,
                                                           .max_shared = 8,
                                                           .max_grid = 5,

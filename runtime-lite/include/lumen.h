@@ -382,6 +382,9 @@ struct lumen_api {
   void (*context_memory)(const lumen_context *, lumen_context_memory_info *);
   int (*model_set_device)(lumen_model *, const char *device, lumen_status *);
   int (*benchmark)(const lumen_module *, const char *device, lumen_device_rates *, lumen_status *);
+  int (*run_async)(lumen_context *, const lumen_value *inputs, uint32_t num_inputs,
+                   lumen_value *outputs, uint32_t num_outputs, lumen_status *);
+  int (*is_done)(const lumen_context *);
 };
 
 /* ---- Values ------------------------------------------------------------- */
@@ -765,9 +768,35 @@ static inline void lumen_context_memory(const lumen_context *context,
   context->api->context_memory(context, info);
 }
 
-/* Waits for a device that runs on its own. Runs on the CPU have ended already. */
+/* Starts a run, and returns as soon as the device needs no more of the CPU for it. Values are
+ * as lumen_run() says: inputs have been read when it returns, outputs are described. What
+ * these point to, also the caller's memory, is written until lumen_synchronize() returns, and
+ * holds the results where that succeeds; only then may anybody look at it.
+ *
+ * A context has one such run at a time. Its next run waits for this one and, where it failed
+ * and nobody has asked for that yet, fails with its error instead of running; all else may be
+ * done meanwhile, and lumen_context_free() waits.
+ *
+ * On the CPU the run has ended when this returns. With a device it waits for what the CPU has
+ * to see or to do before the rest can follow: sizes that kernels compute, conditions of loops
+ * and branches, strings and sequences, kernels that the CPU runs, and each launch where a
+ * profile is enabled. A run that fails on its way, after this has returned, is not done again
+ * under LUMEN_FALL_BACK, since its inputs may be gone; the model goes to the CPU all the same. */
+static inline int lumen_run_async(lumen_context *context, const lumen_value *inputs,
+                                  uint32_t num_inputs, lumen_value *outputs, uint32_t num_outputs,
+                                  lumen_status *status) {
+  return context->api->run_async(context, inputs, num_inputs, outputs, num_outputs, status);
+}
+
+/* Waits for the run that lumen_run_async() has started, and tells how it ended. LUMEN_OK where
+ * there is none. */
 static inline int lumen_synchronize(lumen_context *context, lumen_status *status) {
   return context->api->synchronize(context, status);
+}
+
+/* 0: lumen_synchronize() would wait. */
+static inline int lumen_is_done(const lumen_context *context) {
+  return context->api->is_done(context);
 }
 
 /* Starts measuring each step of the schedule, or starts again from zero. */

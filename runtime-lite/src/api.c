@@ -36,4 +36,6 @@ const lumen_api lumen_runtime_api = {
     .context_memory = lumen_context_memory_impl,
     .model_set_device = lumen_model_set_device_impl,
     .benchmark = lumen_benchmark_impl,
+    .run_async = lumen_run_async_impl,
+    .is_done = lumen_is_done_impl,
 };

@@ -5,9 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the device in force, which the context may only be about to follow to. */
+static bool may_fall_back(model *model) {
+  if (!(model->flags & LUMEN_FALL_BACK))
+    return false;
+  device *current = lumen_device_acquire(model);
+  bool is_cpu = current->driver == &lumen_driver_cpu;
+  lumen_device_release(current);
+  return !is_cpu;
+}
+
+/* What another device may do better. */
+static bool is_devices_fault(int code) {
+  return code == LUMEN_ERROR_DEVICE || code == LUMEN_ERROR_OUT_OF_MEMORY;
+}
+
+/* Ends the run that goes on. */
+static int finish(context *context, lumen_status *status) {
+  const lumen_driver *driver = context->device->driver;
+  bool is_pending = context->is_pending;
+  context->is_pending = false;
+  return is_pending && driver->finish ? driver->finish(context, status) : LUMEN_OK;
+}
+
+/* The same for one that the caller has left: how it ended is kept for whom it may concern. */
+static void settle(context *context) {
+  int code = finish(context, &context->failure);
+  if (is_devices_fault(code) && may_fall_back(context->model))
+    (void)lumen_device_open(context->model, lumen_driver_cpu.kind, NULL);
+}
+
 void *lumen_context_release_impl(lumen_context *base) {
   context *context = (struct context *)base;
   model *model = context->model;
+  (void)finish(context, NULL);
   if (context->device_state)
     context->device->driver->context_close(context);
   if (context->device)
@@ -238,7 +269,7 @@ static void bring_values(context *context, const lumen_value *inputs, lumen_valu
 
 /* On the device in force. */
 static int run_once(context *context, const lumen_value *inputs, lumen_value *outputs,
-                    uint32_t num_outputs, lumen_status *status) {
+                    uint32_t num_outputs, bool is_async, lumen_status *status) {
   int code = follow_device(context, outputs, num_outputs, status);
   if (!code)
     code = follow_shapes(context, inputs, status);
@@ -247,43 +278,48 @@ static int run_once(context *context, const lumen_value *inputs, lumen_value *ou
   if (code)
     return code;
   bring_values(context, inputs, outputs);
-  return context->device->driver->run(context, status);
+  code = context->device->driver->run(context, status);
+  context->is_pending = !code;
+  return code || is_async ? code : finish(context, status);
 }
 
-/* Of the device in force, which the context may only be about to follow to. */
-static bool may_fall_back(model *model) {
-  if (!(model->flags & LUMEN_FALL_BACK))
-    return false;
-  device *current = lumen_device_acquire(model);
-  bool is_cpu = current->driver == &lumen_driver_cpu;
-  lumen_device_release(current);
-  return !is_cpu;
-}
-
-int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
-                   lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
-  context *context = (struct context *)base;
+static int run(context *context, const lumen_value *inputs, uint32_t num_inputs,
+               lumen_value *outputs, uint32_t num_outputs, bool is_async, lumen_status *status) {
   model *model = context->model;
-  int code = lumen_check_inputs(model->abi, inputs, num_inputs, true, status);
+  int code = lumen_synchronize_impl(&context->base, status);
+  if (!code)
+    code = lumen_check_inputs(model->abi, inputs, num_inputs, true, status);
   if (!code)
     code = lumen_check_apart(context, inputs, status);
   if (code)
     return code;
   bool has_other = may_fall_back(model);
   /* A success does not touch the status. */
-  code = run_once(context, inputs, outputs, num_outputs, has_other ? NULL : status);
+  code = run_once(context, inputs, outputs, num_outputs, is_async, has_other ? NULL : status);
   if (code && has_other) {
-    bool is_devices = code == LUMEN_ERROR_DEVICE || code == LUMEN_ERROR_OUT_OF_MEMORY;
-    code = is_devices ? lumen_device_open(model, lumen_driver_cpu.kind, status) : LUMEN_OK;
+    code =
+        is_devices_fault(code) ? lumen_device_open(model, lumen_driver_cpu.kind, status) : LUMEN_OK;
     /* Whatever else is wrong is told the second time. */
     if (!code)
-      code = run_once(context, inputs, outputs, num_outputs, status);
+      code = run_once(context, inputs, outputs, num_outputs, is_async, status);
   }
   if (!code)
     code = find_extents(context, status);
   if (!code)
     describe_outputs(context, outputs);
+  else
+    (void)finish(context, NULL);
   return code;
+}
+
+int lumen_run_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
+                   lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
+  return run((context *)base, inputs, num_inputs, outputs, num_outputs, /*is_async=*/false, status);
+}
+
+int lumen_run_async_impl(lumen_context *base, const lumen_value *inputs, uint32_t num_inputs,
+                         lumen_value *outputs, uint32_t num_outputs, lumen_status *status) {
+  return run((context *)base, inputs, num_inputs, outputs, num_outputs, /*is_async=*/true, status);
 }
 
 int lumen_arena_size_for_impl(lumen_model *base, const lumen_value *inputs, uint32_t num_inputs,
@@ -315,7 +351,16 @@ void lumen_context_memory_impl(const lumen_context *base, lumen_context_memory_i
 
 int lumen_synchronize_impl(lumen_context *base, lumen_status *status) {
   context *context = (struct context *)base;
-  return context->device->driver->synchronize(context, status);
+  settle(context);
+  int code = context->failure.code;
+  context->failure.code = LUMEN_OK;
+  return code ? lumen_fail(status, code, "%s", context->failure.message) : LUMEN_OK;
+}
+
+int lumen_is_done_impl(const lumen_context *base) {
+  const context *context = (const struct context *)base;
+  const lumen_driver *driver = context->device->driver;
+  return !context->is_pending || !driver->finish || driver->is_done(context);
 }
 
 int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {

@@ -31,6 +31,7 @@ enum {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_NOT_READY = 600,
   CU_STREAM_NON_BLOCKING = 1,
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
   CU_MEMHOSTALLOC_PORTABLE = 1,
@@ -76,6 +77,7 @@ enum {
   X(CUresult, StreamCreate, cuStreamCreate, hipStreamCreateWithFlags, (CUstream *, unsigned))      \
   X(CUresult, StreamDestroy, cuStreamDestroy_v2, hipStreamDestroy, (CUstream))                     \
   X(CUresult, StreamSynchronize, cuStreamSynchronize, hipStreamSynchronize, (CUstream))            \
+  X(CUresult, StreamQuery, cuStreamQuery, hipStreamQuery, (CUstream))                              \
   X(CUresult, StreamBeginCapture, cuStreamBeginCapture_v2, hipStreamBeginCapture, (CUstream, int)) \
   X(CUresult, StreamEndCapture, cuStreamEndCapture, hipStreamEndCapture, (CUstream, CUgraph *))    \
   X(CUresult, GraphInstantiate, cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags,         \

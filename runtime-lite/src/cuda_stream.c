@@ -174,9 +174,28 @@ int cu_submit(gpu_context *base, lumen_status *status) {
                      base->num_recorded * base->parameter_stride, state->stream);
   if (result == CUDA_SUCCESS)
     result = state->graph ? cuda->GraphLaunch(state->graph, state->stream) : play(state);
-  if (result == CUDA_SUCCESS)
-    result = cuda->StreamSynchronize(state->stream);
   cu_leave(&scope);
   state->was_submitted = true;
   return result == CUDA_SUCCESS ? LUMEN_OK : cu_fail(device, result, "a run failed", status);
+}
+
+int cu_wait(gpu_context *base, lumen_status *status) {
+  const cu_context *state = (const cu_context *)base;
+  const cu_device *device = (const cu_device *)base->device;
+  cu_scope scope = cu_enter(device);
+  CUresult result = scope.result;
+  if (result == CUDA_SUCCESS)
+    result = device->cuda->StreamSynchronize(state->stream);
+  cu_leave(&scope);
+  return result == CUDA_SUCCESS ? LUMEN_OK : cu_fail(device, result, "a run failed", status);
+}
+
+bool cu_is_done(gpu_context *base) {
+  const cu_context *state = (const cu_context *)base;
+  const cu_device *device = (const cu_device *)base->device;
+  cu_scope scope = cu_enter(device);
+  bool is_done = scope.result != CUDA_SUCCESS ||
+                 device->cuda->StreamQuery(state->stream) != CUDA_ERROR_NOT_READY;
+  cu_leave(&scope);
+  return is_done;
 }

@@ -40,6 +40,8 @@ int cu_dispatch(gpu_context *context, const gpu_dispatch *dispatch, lumen_status
 void cu_barrier(gpu_context *context);
 int cu_end(gpu_context *context, lumen_status *status);
 int cu_submit(gpu_context *context, lumen_status *status);
+int cu_wait(gpu_context *context, lumen_status *status);
+bool cu_is_done(gpu_context *context);
 
 /* Of a gpu_api: all but what tells CUDA from HIP. */
 #define CU_API_FUNCTIONS                                                                           \
@@ -47,6 +49,6 @@ int cu_submit(gpu_context *context, lumen_status *status);
   .memory_close = cu_memory_close, .upload = cu_upload, .stream_open = cu_stream_open,             \
   .stream_close = cu_stream_close, .begin = cu_begin, .clear = cu_record_clear,                    \
   .copy = cu_record_copy, .dispatch = cu_dispatch, .barrier = cu_barrier, .end = cu_end,           \
-  .submit = cu_submit
+  .submit = cu_submit, .wait = cu_wait, .is_done = cu_is_done
 
 #endif

@@ -51,9 +51,13 @@ struct lumen_driver {
   uint32_t (*owner)(const context *context, const void *address);
 
   /* Runs the schedule by context->plan, with context->inputs and ->outputs (NULL
-   * outputs are placed, and the pointers written). */
+   * outputs are placed, and the pointers written). The device may still be at it when this
+   * returns, but then the host has no more to do for it. */
   int (*run)(context *context, lumen_status *status);
-  int (*synchronize)(context *context, lumen_status *status);
+  /* Waits for a run that began well, and brings its results where the pointers say; is due
+   * before anything else happens to the context but for its plan. NULL: nothing is left. */
+  int (*finish)(context *context, lumen_status *status);
+  bool (*is_done)(const context *context); /* that would not wait; NULL with `finish` */
 
   /* What lumen_benchmark runs there; NULL: the CPU's code. */
   const struct lumen_benchmark_code *benchmark;

@@ -208,12 +208,6 @@ static void cpu_context_memory(const context *context, lumen_context_memory_info
   lumen_schedule_memory(context, info);
 }
 
-static int cpu_synchronize(context *context, lumen_status *status) {
-  (void)context;
-  (void)status;
-  return LUMEN_OK;
-}
-
 const lumen_driver lumen_driver_cpu = {.kind = "cpu",
                                        .target = LUMEN_ABI_CPU,
                                        .enumerate = cpu_enumerate,
@@ -227,5 +221,4 @@ const lumen_driver lumen_driver_cpu = {.kind = "cpu",
                                        .context_close = cpu_context_close,
                                        .context_memory = cpu_context_memory,
                                        .owner = lumen_schedule_owner,
-                                       .run = cpu_run,
-                                       .synchronize = cpu_synchronize};
+                                       .run = cpu_run};

@@ -93,25 +93,43 @@ static int check_faults(const context *context, lumen_status *status) {
   return LUMEN_OK;
 }
 
-int gpu_submit_batch(context *context, lumen_status *status) {
+int gpu_submit_again(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
   int code = state->device->api->submit(state, status);
+  state->is_running = !code;
+  return code;
+}
+
+int gpu_submit(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  const gpu_api *api = state->device->api;
+  int code = state->failure.code;
+  if (!code && state->is_recording) {
+    state->is_recording = false;
+    api->barrier(state);
+    code = api->end(state, &state->failure);
+    if (!code)
+      code = gpu_submit_again(context, &state->failure);
+  }
+  return code ? lumen_fail(status, code, "%s", state->failure.message) : LUMEN_OK;
+}
+
+int gpu_wait(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  if (!state->is_running)
+    return LUMEN_OK;
+  state->is_running = false;
+  int code = state->device->api->wait(state, status);
   return code ? code : check_faults(context, status);
 }
 
-int gpu_flush(context *context, lumen_status *status) {
+/* Submits what is recorded, and waits for it. */
+static int flush(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
-  const gpu_api *api = state->device->api;
-  if (!state->is_recording)
-    return state->failure.code
-               ? lumen_fail(status, state->failure.code, "%s", state->failure.message)
-               : LUMEN_OK;
-  state->is_recording = false;
-  api->barrier(state);
-  int code = api->end(state, &state->failure);
-  if (!code)
-    code = gpu_submit_batch(context, &state->failure);
-  return code ? lumen_fail(status, code, "%s", state->failure.message) : LUMEN_OK;
+  int code = gpu_submit(context, status);
+  if (!code && gpu_wait(context, &state->failure))
+    code = lumen_fail(status, state->failure.code, "%s", state->failure.message);
+  return code;
 }
 
 int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
@@ -141,7 +159,7 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
     size = block->size - offset;
   if (block->twin.buffer) {
     int code = gpu_record_carry(context, block, offset, size, is_fetch, status);
-    return code || !is_fetch ? code : gpu_flush(context, status);
+    return code || !is_fetch ? code : flush(context, status);
   }
   int code = LUMEN_OK;
   for (uint64_t at = 0; at < size && !code; at += staging_size) {
@@ -158,7 +176,7 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
       api->copy(state, block->own.buffer, offset + at, state->staging.own.buffer, 0, count);
     }
     api->barrier(state);
-    code = gpu_flush(context, status);
+    code = flush(context, status);
     if (is_fetch && !code)
       memcpy(host, state->staging.address, count);
   }
@@ -200,7 +218,7 @@ static int launch_on_host(context *context, uint32_t index, lumen_status *status
   const lumen_binding *binding = state->schedule.bindings.current;
   uint32_t num_args = abi->kernels[launch->kernel].num_args;
   void *const *args = binding->args + launch->first_arg;
-  int code = gpu_flush(context, status);
+  int code = flush(context, status);
   for (uint32_t a = 0; a < num_args && !code; ++a)
     if (args[a])
       code = gpu_fetch(context, args[a],
@@ -262,7 +280,7 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
   if (!workgroups)
     return launch_on_host(context, index, status);
   if (state->is_recording && state->num_recorded == state->batch_capacity) {
-    int code = gpu_flush(context, status);
+    int code = flush(context, status);
     if (code)
       return code;
   }
@@ -305,7 +323,7 @@ static int gpu_launch(context *context, uint32_t index, lumen_status *status) {
   if (!state->device->kernels[kernel].is_loaded)
     return launch_on_host(context, index, status);
   int code = record_launch(context, index, status);
-  return code || !context->profile ? code : gpu_flush(context, status);
+  return code || !context->profile ? code : flush(context, status);
 }
 
 static bool gpu_is_busy(const context *context) {
@@ -317,7 +335,7 @@ const lumen_schedule_ops gpu_schedule_ops = {.launch = gpu_launch,
                                              .fetch = gpu_fetch,
                                              .store = gpu_store,
                                              .copy = gpu_copy,
-                                             .wait = gpu_flush,
+                                             .wait = flush,
                                              .is_busy = gpu_is_busy,
                                              .allocate = gpu_allocate,
                                              .release = gpu_release};

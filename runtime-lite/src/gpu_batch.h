@@ -20,22 +20,30 @@ typedef struct gpu_dispatch {
   const char *nodes; /* for messages */
 } gpu_dispatch;
 
+/* Where the results of a run are, and where they shall be once it has ended. */
+typedef struct gpu_result {
+  char *made;  /* NULL: nothing is to be done */
+  void *given; /* memory of the caller's; NULL: where they are */
+  uint64_t size;
+} gpu_result;
+
 typedef struct gpu_context {
   lumen_schedule schedule; /* first: see schedule.h */
   gpu_device *device;
   lumen_host_workers workers;
   gpu_block *blocks; /* that the schedule has asked for, and the inputs' */
   uint32_t num_blocks, block_capacity;
-  uint64_t generation;  /* of the blocks: counts their changes */
-  gpu_block *inputs;    /* by input */
-  void **given_outputs; /* memory of the caller's, which outputs are copied to */
+  uint64_t generation; /* of the blocks: counts their changes */
+  gpu_block *inputs;   /* by input */
+  gpu_result *results; /* by output */
   gpu_block parameters, faults, scratch, staging;
   uint32_t batch_capacity; /* launches */
   uint64_t parameter_stride, fault_stride;
   uint32_t num_recorded; /* launches in the batch */
   uint32_t *recorded;    /* which */
   bool is_recording;
-  lumen_status failure; /* of the last batch: nothing can be read of it */
+  bool is_running;      /* the batch has been submitted, and nobody has waited for it */
+  lumen_status failure; /* of a batch of this run: nothing can be read of it */
   /* Of the batch that can be submitted again. */
   uint64_t replay_plan, replay_generation;
   uint32_t replay_launches;
@@ -57,9 +65,12 @@ const gpu_block *gpu_block_of(const gpu_context *state, const void *address);
 int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
                      bool is_fetch, lumen_status *status);
 int gpu_fetch(context *context, const void *memory, uint64_t size, lumen_status *status);
-/* Submits what is recorded, and waits for it. */
-int gpu_flush(context *context, lumen_status *status);
+/* Submits what is recorded; nothing else may follow before gpu_wait. Fails from the run's
+ * first failure on. */
+int gpu_submit(context *context, lumen_status *status);
 /* Submits what was recorded once more. */
-int gpu_submit_batch(context *context, lumen_status *status);
+int gpu_submit_again(context *context, lumen_status *status);
+/* Waits for what was submitted. */
+int gpu_wait(context *context, lumen_status *status);
 
 #endif

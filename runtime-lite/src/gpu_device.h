@@ -95,8 +95,11 @@ typedef struct gpu_api {
   /* All that comes before is done, and seen, by what follows, be it the host. */
   void (*barrier)(struct gpu_context *context);
   int (*end)(struct gpu_context *context, lumen_status *status);
-  /* Starts what was recorded, the first time or again, and waits for its end. */
+  /* Starts what was recorded, the first time or again. */
   int (*submit)(struct gpu_context *context, lumen_status *status);
+  /* Waits for the end of what was started, and whether that would take time. */
+  int (*wait)(struct gpu_context *context, lumen_status *status);
+  bool (*is_done)(struct gpu_context *context);
 } gpu_api;
 
 /* False: out of memory, and nothing is left behind. */

@@ -67,7 +67,7 @@ void gpu_context_close(context *context) {
   atomic_fetch_sub(&context->model->memory_used, state->workers.scratch_size);
   lumen_host_workers_close(&state->workers);
   free(state->inputs);
-  free(state->given_outputs);
+  free(state->results);
   free(state);
   context->device_state = NULL;
 }
@@ -81,9 +81,9 @@ int gpu_context_open(context *context, lumen_status *status) {
   context->device_state = state;
   state->device = device;
   state->inputs = lumen_allocate(abi->num_inputs * sizeof(*state->inputs));
-  state->given_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  state->results = lumen_allocate(abi->num_outputs * sizeof(*state->results));
   bool has_memory = lumen_host_workers_open(&state->workers, &device->host, context->executor) &&
-                    state->inputs && state->given_outputs;
+                    state->inputs && state->results;
   atomic_fetch_add(&context->model->memory_used, state->workers.scratch_size);
   state->schedule.weights = device->weights.address;
   state->schedule.init = device->init.address;
@@ -129,10 +129,10 @@ static int bring_outputs(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
-    state->given_outputs[i] = NULL;
+    state->results[i] = (gpu_result){NULL, NULL, 0};
     if (context->plan->output_bytes[i] == UINT64_MAX)
       continue;
-    state->given_outputs[i] = context->outputs[i];
+    state->results[i].given = context->outputs[i];
     int code = lumen_schedule_fit_output(context, i, status);
     if (code)
       return code;
@@ -157,27 +157,37 @@ static int carry_values(context *context, bool is_fetch, lumen_status *status) {
   return code;
 }
 
-/* What the host may read of the outputs, and the caller's copies of them. */
-static int return_outputs(context *context, lumen_status *status) {
+/* Remembers where the outputs are, and says where they will be. */
+static void place_results(context *context) {
   gpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
-    uint64_t size = context->plan->output_bytes[i];
+    gpu_result *result = &state->results[i];
     if (!lumen_is_numbers(&abi->outputs[i]) || !context->outputs[i])
       continue;
-    const gpu_block *block = gpu_block_of(state, context->outputs[i]);
-    if (size == UINT64_MAX) /* in the heap, to the end of the block at most */
-      size = block ? block->size - (uint64_t)((char *)context->outputs[i] - block->address) : 0;
-    int code = block && !block->twin.buffer ? gpu_fetch(context, context->outputs[i], size, status)
-                                            : LUMEN_OK;
-    if (code)
-      return code;
-    if (state->given_outputs[i]) {
-      memcpy(state->given_outputs[i], context->outputs[i], size);
-      context->outputs[i] = state->given_outputs[i];
-    }
+    result->made = context->outputs[i];
+    result->size = context->plan->output_bytes[i];
+    const gpu_block *block = gpu_block_of(state, result->made);
+    if (result->size == UINT64_MAX) /* in the heap, to the end of the block at most */
+      result->size = block ? block->size - (uint64_t)(result->made - block->address) : 0;
+    if (result->given)
+      context->outputs[i] = result->given;
   }
-  return LUMEN_OK;
+}
+
+/* What the host may read of the outputs, and the caller's copies of them. */
+static int return_results(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  int code = LUMEN_OK;
+  for (uint32_t i = 0; i < context->model->abi->num_outputs && !code; ++i) {
+    const gpu_result *result = &state->results[i];
+    const gpu_block *block = result->made ? gpu_block_of(state, result->made) : NULL;
+    if (block && !block->twin.buffer)
+      code = gpu_fetch(context, result->made, result->size, status);
+    if (!code && result->given)
+      memcpy(result->given, result->made, result->size);
+  }
+  return code;
 }
 
 static int run_schedule(context *context, lumen_status *status) {
@@ -187,7 +197,7 @@ static int run_schedule(context *context, lumen_status *status) {
   if (can_replay && state->replay_plan == context->plan->id &&
       state->replay_generation == state->generation) {
     state->num_recorded = state->replay_launches;
-    return gpu_submit_batch(context, status);
+    return gpu_submit_again(context, status);
   }
   state->replay_plan = 0;
   int code = carry_values(context, /*is_fetch=*/false, status);
@@ -204,13 +214,19 @@ static int run_schedule(context *context, lumen_status *status) {
   if (!code)
     code = carry_values(context, /*is_fetch=*/true, status);
   if (!code)
-    code = gpu_flush(context, status);
+    code = gpu_submit(context, status);
   if (!code && can_replay && is_whole) {
     state->replay_plan = context->plan->id;
     state->replay_generation = state->generation;
     state->replay_launches = state->num_recorded;
   }
   return code;
+}
+
+/* What a failed run has recorded. */
+static void forget_batch(gpu_context *state) {
+  state->is_recording = false;
+  state->replay_plan = 0;
 }
 
 int gpu_run(context *context, lumen_status *status) {
@@ -225,23 +241,30 @@ int gpu_run(context *context, lumen_status *status) {
     lumen_schedule_place(context);
     code = run_schedule(context, status);
   }
-  if (code) {
-    /* What a failed run has recorded is forgotten. */
-    state->is_recording = false;
-    state->replay_plan = 0;
-    return code;
-  }
-  return return_outputs(context, status);
+  if (code)
+    forget_batch(state);
+  else
+    place_results(context);
+  return code;
+}
+
+int gpu_finish(context *context, lumen_status *status) {
+  gpu_context *state = context->device_state;
+  int code = gpu_wait(context, status);
+  if (!code)
+    code = return_results(context, status);
+  if (code)
+    forget_batch(state);
+  return code;
+}
+
+bool gpu_is_done(const context *context) {
+  gpu_context *state = context->device_state;
+  return !state->is_running || state->device->api->is_done(state);
 }
 
 void gpu_context_memory(const context *context, lumen_context_memory_info *info) {
   const gpu_context *state = context->device_state;
   info->scratch_size = state->workers.scratch_size + state->scratch.size;
   lumen_schedule_memory(context, info);
-}
-
-int gpu_synchronize(context *context, lumen_status *status) {
-  (void)context; /* a run has ended when it returns */
-  (void)status;
-  return LUMEN_OK;
 }

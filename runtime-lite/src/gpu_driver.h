@@ -16,13 +16,14 @@ int gpu_context_open(context *context, lumen_status *status);
 void gpu_context_close(context *context);
 void gpu_context_memory(const context *context, lumen_context_memory_info *info);
 int gpu_run(context *context, lumen_status *status);
-int gpu_synchronize(context *context, lumen_status *status);
+int gpu_finish(context *context, lumen_status *status);
+bool gpu_is_done(const context *context);
 
 /* Of a lumen_driver: all but what finds devices and opens them. */
 #define GPU_DRIVER_FUNCTIONS                                                                       \
   .close = gpu_driver_close, .describe = gpu_describe, .variant = gpu_variant,                     \
   .context_open = gpu_context_open, .context_close = gpu_context_close,                            \
   .context_memory = gpu_context_memory, .owner = lumen_schedule_owner, .run = gpu_run,             \
-  .synchronize = gpu_synchronize
+  .finish = gpu_finish, .is_done = gpu_is_done
 
 #endif

@@ -64,6 +64,8 @@ typedef struct context {
   void *
       *handed_out; /* by the last runs: an output that comes back with it is the context's again */
   lumen_profile_entry *profile; /* one per launch, then per call; NULL: not enabled */
+  bool is_pending;              /* lumen_driver.finish is due */
+  lumen_status failure;         /* of a run that was started, which nobody has asked for */
 } context;
 
 /* Writes code and text, and returns the code. */
@@ -116,7 +118,10 @@ int lumen_output_shapes_impl(lumen_context *, const lumen_value *, uint32_t, lum
                              uint32_t, lumen_status *);
 int lumen_run_impl(lumen_context *, const lumen_value *, uint32_t, lumen_value *, uint32_t,
                    lumen_status *);
+int lumen_run_async_impl(lumen_context *, const lumen_value *, uint32_t, lumen_value *, uint32_t,
+                         lumen_status *);
 int lumen_synchronize_impl(lumen_context *, lumen_status *);
+int lumen_is_done_impl(const lumen_context *);
 int lumen_profile_enable_impl(lumen_context *, lumen_status *);
 const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *, uint32_t *);
 int lumen_arena_size_for_impl(lumen_model *, const lumen_value *, uint32_t, uint64_t *,

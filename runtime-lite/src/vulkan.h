@@ -35,6 +35,7 @@ typedef uint64_t VkDeviceSize;
 
 enum {
   VK_SUCCESS = 0,
+  VK_NOT_READY = 1,
   VK_ERROR_OUT_OF_HOST_MEMORY = -1,
   VK_ERROR_OUT_OF_DEVICE_MEMORY = -2,
   VK_ERROR_DEVICE_LOST = -4,
@@ -511,6 +512,7 @@ typedef void (*lumen_vk_function)(void);
   X(VkResult, CreateFence, (VkDevice, const VkFenceCreateInfo *, const void *, VkFence *))         \
   X(void, DestroyFence, (VkDevice, VkFence, const void *))                                         \
   X(VkResult, ResetFences, (VkDevice, uint32_t, const VkFence *))                                  \
+  X(VkResult, GetFenceStatus, (VkDevice, VkFence))                                                 \
   X(VkResult, WaitForFences, (VkDevice, uint32_t, const VkFence *, VkBool32, uint64_t))            \
   X(VkResult, QueueSubmit, (VkQueue, uint32_t, const VkSubmitInfo *, VkFence))
 

@@ -446,4 +446,6 @@ const gpu_api vk_api = {.target = LUMEN_ABI_SPIRV,
                         .dispatch = vk_dispatch,
                         .barrier = vk_barrier,
                         .end = vk_end,
-                        .submit = vk_run};
+                        .submit = vk_start,
+                        .wait = vk_wait,
+                        .is_done = vk_is_done};

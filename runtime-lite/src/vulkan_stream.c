@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <string.h>
 
-/* Submits and waits. */
 static VkResult submit(vk_device *device, VkCommandBuffer commands, VkFence fence) {
   const lumen_vk *vk = device->vk;
   VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
@@ -14,8 +13,12 @@ static VkResult submit(vk_device *device, VkCommandBuffer commands, VkFence fenc
     sched_yield();
   VkResult result = vk->QueueSubmit(device->queue, 1, &submit, fence);
   atomic_flag_clear(&device->is_submitting);
-  if (result == VK_SUCCESS)
-    result = vk->WaitForFences(device->device, 1, &fence, 1, UINT64_MAX);
+  return result;
+}
+
+static VkResult wait(const vk_device *device, VkFence fence) {
+  const lumen_vk *vk = device->vk;
+  VkResult result = vk->WaitForFences(device->device, 1, &fence, 1, UINT64_MAX);
   if (result == VK_SUCCESS)
     result = vk->ResetFences(device->device, 1, &fence);
   return result;
@@ -58,6 +61,8 @@ int vk_upload(gpu_device *base, const void *bytes, uint64_t size, const gpu_bloc
       result = vk->EndCommandBuffer(commands);
     if (result == VK_SUCCESS)
       result = submit(device, commands, fence);
+    if (result == VK_SUCCESS)
+      result = wait(device, fence);
   }
   if (fence)
     vk->DestroyFence(device->device, fence, NULL);
@@ -153,11 +158,24 @@ int vk_end(gpu_context *base, lumen_status *status) {
              : vk_fail((const vk_device *)base->device, result, "a run cannot be recorded", status);
 }
 
-int vk_run(gpu_context *base, lumen_status *status) {
+int vk_start(gpu_context *base, lumen_status *status) {
   const vk_context *state = (const vk_context *)base;
   vk_device *device = (vk_device *)base->device;
   VkResult result = submit(device, state->commands, state->fence);
   return result == VK_SUCCESS ? LUMEN_OK : vk_fail(device, result, "a run failed", status);
+}
+
+int vk_wait(gpu_context *base, lumen_status *status) {
+  const vk_context *state = (const vk_context *)base;
+  const vk_device *device = (const vk_device *)base->device;
+  VkResult result = wait(device, state->fence);
+  return result == VK_SUCCESS ? LUMEN_OK : vk_fail(device, result, "a run failed", status);
+}
+
+bool vk_is_done(gpu_context *base) {
+  const vk_context *state = (const vk_context *)base;
+  const vk_device *device = (const vk_device *)base->device;
+  return device->vk->GetFenceStatus(device->device, state->fence) != VK_NOT_READY;
 }
 
 /* ---- Streams ------------------------------------------------------------ */

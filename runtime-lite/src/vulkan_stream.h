@@ -26,6 +26,8 @@ void vk_copy(gpu_context *context, void *to, uint64_t to_offset, void *from, uin
 int vk_dispatch(gpu_context *context, const gpu_dispatch *dispatch, lumen_status *status);
 void vk_barrier(gpu_context *context);
 int vk_end(gpu_context *context, lumen_status *status);
-int vk_run(gpu_context *context, lumen_status *status);
+int vk_start(gpu_context *context, lumen_status *status);
+int vk_wait(gpu_context *context, lumen_status *status);
+bool vk_is_done(gpu_context *context);
 
 #endif

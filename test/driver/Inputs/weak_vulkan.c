@@ -2,6 +2,8 @@
  * WEAK_VULKAN says: words "KEY=NUMBER".
  *   fail=N    the N-th call that can run out of memory does
  *   lost=N    the N-th submission loses the device
+ *   wait=N    the N-th wait for a submission does
+ *   busy=N    work is not done when it is asked for the first N times
  *   version, queues, range, shared, descriptors, threads=N   what the device offers
  *   int8=0    it has the extension of small numbers, but no arithmetic on bytes
  * It looks for calls that Vulkan does not allow, where the validation layer is too slow or
@@ -217,6 +219,17 @@ static void weak_GetPhysicalDeviceFeatures2(VkPhysicalDevice physical,
     }
 }
 
+static VkResult weak_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences,
+                                   VkBool32 all, uint64_t timeout) {
+  VkResult result = real.WaitForFences(device, count, fences, all, timeout);
+  return add(&seen.waits, 1) == (int)weakness("wait", 0) ? VK_ERROR_DEVICE_LOST : result;
+}
+
+static VkResult weak_GetFenceStatus(VkDevice device, VkFence fence) {
+  return add(&seen.questions, 1) <= (int)weakness("busy", 0) ? VK_NOT_READY
+                                                             : real.GetFenceStatus(device, fence);
+}
+
 static void weak_GetPhysicalDeviceProperties(VkPhysicalDevice physical,
                                              VkPhysicalDeviceProperties *properties) {
   real.GetPhysicalDeviceProperties(physical, properties);
@@ -267,6 +280,8 @@ EXPORTED lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char
   OURS(CreateDevice)
   OURS(DestroyDevice)
   OURS(QueueSubmit)
+  OURS(WaitForFences)
+  OURS(GetFenceStatus)
   OURS(BeginCommandBuffer)
   OURS(EndCommandBuffer)
   OURS(ResetCommandBuffer)

@@ -8,7 +8,8 @@ typedef struct weak_vulkan_counts {
   int misuses;    /* calls that Vulkan does not allow; each is told on stderr */
   int dispatches; /* recorded */
   int barriers;   /* likewise */
-  int submissions;
+  int submissions, waits;
+  int questions; /* whether work is done */
 } weak_vulkan_counts;
 
 /* weak_vulkan_count: since the last call, or the library was loaded, but for `live`. */

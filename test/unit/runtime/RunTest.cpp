@@ -111,6 +111,18 @@ TEST_F(RunTest, Profile) {
   EXPECT_EQ(entries[0].count, 0u);
 }
 
+// On the CPU a run has ended when starting it returns, well or not.
+TEST_F(RunTest, AsynchronousRuns) {
+  open();
+  lumen_value in = lumen_tensor_value(x.data(), LUMEN_F32, 1, shape), out = {};
+  ASSERT_EQ(lumen_run_async(context, &in, 1, &out, 1, &status), LUMEN_OK);
+  EXPECT_EQ(lumen_is_done(context), 1);
+  EXPECT_EQ(static_cast<float *>(out.u.tensor.data)[5], FakeModel::expected(x[5], 5));
+  EXPECT_EQ(lumen_synchronize(context, &status), LUMEN_OK);
+  EXPECT_EQ(lumen_run_async(context, &in, 0, &out, 1, &status), LUMEN_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(lumen_synchronize(context, &status), LUMEN_OK);
+}
+
 // An executor of the application's own, backwards and with other workers.
 TEST_F(RunTest, ApplicationExecutor) {
   static int jobs;

@@ -207,7 +207,9 @@ public:
   explicit OpenModel(TableModel &tables, lumen_context_options options = {}) {
     open(tables.finish(), nullptr, options);
   }
-  OpenModel(lumen_module *module, const char *device) { open(module, device, {}); }
+  OpenModel(lumen_module *module, const char *device, uint32_t flags = 0) {
+    open(module, device, {}, flags);
+  }
   ~OpenModel() {
     lumen_context_free(context);
     lumen_model_free(model);
@@ -221,6 +223,18 @@ public:
     lumen_run(context, inputs, N, outputs, M, &status);
     return status.message;
   }
+  // Likewise of a run that goes on, when it begins and when it has ended.
+  template <size_t N, size_t M>
+  std::string start(lumen_value (&inputs)[N], lumen_value (&outputs)[M]) {
+    status = {};
+    lumen_run_async(context, inputs, N, outputs, M, &status);
+    return status.message;
+  }
+  std::string synchronize() {
+    status = {};
+    lumen_synchronize(context, &status);
+    return status.message;
+  }
   lumen_context_memory_info memory() const {
     lumen_context_memory_info info;
     lumen_context_memory(context, &info);
@@ -232,8 +246,10 @@ public:
   lumen_status status = {};
 
 private:
-  void open(lumen_module *module, const char *device, lumen_context_options options) {
+  void open(lumen_module *module, const char *device, lumen_context_options options,
+            uint32_t flags = 0) {
     lumen_model_options modelOptions = {};
+    modelOptions.flags = flags;
     modelOptions.device = device;
     modelOptions.num_threads = 1;
     if (!lumen_model_open(module, &modelOptions, &model, &status))

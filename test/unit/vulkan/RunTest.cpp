@@ -2,6 +2,8 @@
 #include "test/driver/Inputs/weak_vulkan.h"
 #include "test/unit/vulkan/VulkanModel.h"
 
+#include "vulkan.h"
+
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -25,12 +27,25 @@ struct VulkanRunTest : testing::Test {
     ASSERT_NE(library, nullptr) << dlerror();
     void *symbol = dlsym(library, "weak_vulkan_count");
     std::memcpy(&count, &symbol, sizeof(symbol));
+    static VkInstance instance = keepDrivers();
+    ASSERT_NE(instance, nullptr);
     (void)counts();
   }
   void TearDown() override {
     weak_vulkan_counts left = counts();
     EXPECT_EQ(left.live, 0);
     EXPECT_EQ(left.misuses, 0);
+  }
+  // An instance for as long as the process lasts: drivers need not be loaded each time, and
+  // what they leak has their name.
+  static VkInstance keepDrivers() {
+    void *symbol = dlsym(dlopen(REAL_VULKAN, RTLD_NOW | RTLD_LOCAL), "vkCreateInstance");
+    VkResult (*create)(const VkInstanceCreateInfo *, const void *, VkInstance *);
+    std::memcpy(&create, &symbol, sizeof(symbol));
+    VkInstanceCreateInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    VkInstance instance = nullptr;
+    return create(&info, nullptr, &instance) == VK_SUCCESS ? instance : nullptr;
   }
   // Since the last call.
   weak_vulkan_counts counts() {
@@ -72,15 +87,20 @@ struct TwoLaunches : VulkanModel {
   lumen_abi_variant *first, *second;
 };
 
+// "" where they are what TwoLaunches makes of x.
+std::string compare(const float *y, const Values &x) {
+  for (size_t i = 0; i < x.data.size(); ++i)
+    if (y[i] != TwoLaunches::expected(x.data[i]))
+      return "element " + std::to_string(i) + " is " + std::to_string(y[i]);
+  return "";
+}
+
 // Runs it once with other values than before; the error's text, or that a result is wrong.
 std::string runTwo(OpenModel &opened, const VulkanModel &model, float scale) {
   Values x(model, scale);
   lumen_value in[] = {x.value()}, out[1] = {};
   std::string error = opened.run(in, out);
-  for (int64_t i = 0; error.empty() && i < model.n; ++i)
-    if (floats(out[0])[i] != TwoLaunches::expected(x.data[i]))
-      error = "element " + std::to_string(i) + " is " + std::to_string(floats(out[0])[i]);
-  return error;
+  return error.empty() ? compare(floats(out[0]), x) : error;
 }
 
 std::vector<lumen_profile_entry> profileOf(OpenModel &opened, const VulkanModel &model) {
@@ -183,6 +203,125 @@ TEST_F(VulkanRunTest, AsksForExtensionsByName) {
   TwoLaunches model;
   OpenModel opened(model.finish(), "vulkan");
   EXPECT_EQ(runTwo(opened, model, 1), "");
+}
+
+// What the device computes is there once it has been waited for, in the context's memory or
+// the caller's; inputs may change at once.
+TEST_F(VulkanRunTest, RunsGoOn) {
+  for (const char *staging : {"0", "1"}) {
+    ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
+    ScopedEnv weak("WEAK_VULKAN", "busy=2");
+    (void)counts();
+    TwoLaunches model;
+    OpenModel opened(model.finish(), "vulkan");
+    ASSERT_STREQ(opened.status.message, "");
+    EXPECT_EQ(lumen_is_done(opened.context), 1);
+    Values y(model);
+    for (int i = 1; i < 5; ++i) {
+      Values x(model, i), given(model, i);
+      lumen_value in[] = {given.value()}, out[1] = {};
+      if (i % 2)
+        out[0] = lumen_output_buffer(y.data.data(), y.data.size() * sizeof(float));
+      ASSERT_EQ(opened.start(in, out), "");
+      std::fill(given.data.begin(), given.data.end(), -1.0f);
+      if (i == 1) {
+        EXPECT_EQ(lumen_is_done(opened.context), 0);
+        EXPECT_EQ(lumen_is_done(opened.context), 0);
+        lumen_is_done(opened.context);
+        EXPECT_EQ(counts().questions, 3);
+      }
+      ASSERT_EQ(opened.synchronize(), "");
+      EXPECT_EQ(lumen_is_done(opened.context), 1);
+      EXPECT_EQ(compare(floats(out[0]), x), "");
+      EXPECT_EQ(floats(out[0]) == y.data.data(), i % 2 == 1);
+    }
+    // One that nobody has waited for.
+    Values x(model, 7);
+    lumen_value in[] = {x.value()}, out[1] = {};
+    EXPECT_EQ(opened.start(in, out), "");
+    EXPECT_EQ(runTwo(opened, model, 8), "");
+    EXPECT_EQ(opened.start(in, out), "");
+  }
+}
+
+// A fault of a kernel is told when the run is waited for, or else by the next one.
+TEST_F(VulkanRunTest, TellsFaultsAfterwards) {
+  TwoLaunches model(/*hasFaults=*/true);
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  Values x(model, 1);
+  x.data[7] = -1;
+  lumen_value in[] = {x.value()}, out[1] = {};
+  const char *error = "made: Node 'n': index 7 lies outside a dimension of 1000";
+  EXPECT_EQ(opened.start(in, out), "");
+  EXPECT_EQ(opened.synchronize(), error);
+  EXPECT_EQ(opened.synchronize(), "");
+  EXPECT_EQ(opened.start(in, out), "");
+  EXPECT_EQ(runTwo(opened, model, 1), error);
+  EXPECT_EQ(runTwo(opened, model, 1), "");
+  EXPECT_EQ(opened.run(in, out), error);
+}
+
+// A device that is lost on the way, which the next run does not need any more.
+TEST_F(VulkanRunTest, FallsBackAfterwards) {
+  TwoLaunches model;
+  OpenModel opened(model.finish(), "vulkan", LUMEN_FALL_BACK);
+  ScopedEnv weak("WEAK_VULKAN", "wait=1");
+  (void)counts();
+  Values x(model, 1);
+  lumen_value in[] = {x.value()}, out[1] = {};
+  EXPECT_EQ(opened.start(in, out), "");
+  EXPECT_EQ(opened.synchronize(), "made: the device is lost");
+  EXPECT_EQ(runTwo(opened, model, 2), "");
+  EXPECT_EQ(counts().submissions, 1);
+}
+
+// Runs in a context of its own, time and again.
+void runOften(lumen_model *model, const VulkanModel &tables, bool isAsync) {
+  lumen_status status = {};
+  lumen_context *context = nullptr;
+  ASSERT_EQ(lumen_context_create(model, nullptr, &context, &status), LUMEN_OK) << status.message;
+  lumen_value out = {};
+  for (int i = 1; i <= 30; ++i) {
+    Values x(tables, i);
+    lumen_value in = x.value();
+    auto run = isAsync ? lumen_run_async : lumen_run;
+    ASSERT_EQ(run(context, &in, 1, &out, 1, &status), LUMEN_OK) << status.message;
+    ASSERT_EQ(lumen_synchronize(context, &status), LUMEN_OK) << status.message;
+    ASSERT_EQ(compare(floats(out), x), "");
+  }
+  lumen_context_free(context);
+}
+
+TEST_F(VulkanRunTest, TwoContextsOnOneDevice) {
+  TwoLaunches model;
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  std::thread other(runOften, opened.model, std::ref(model), true);
+  runOften(opened.model, model, false);
+  other.join();
+}
+
+TEST_F(VulkanRunTest, TwoModelsOnTwoDevices) {
+  TwoLaunches first, second;
+  OpenModel device(first.finish(), "vulkan"), cpu(second.finish(), "cpu");
+  ASSERT_STREQ(device.status.message, "");
+  std::thread other(runOften, device.model, std::ref(first), true);
+  runOften(cpu.model, second, true);
+  other.join();
+}
+
+// A model moves while one of its contexts runs.
+TEST_F(VulkanRunTest, MovesDuringRuns) {
+  TwoLaunches model;
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  std::thread other(runOften, opened.model, std::ref(model), true);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(lumen_model_set_device(opened.model, i % 2 ? "vulkan" : "cpu", &opened.status),
+              LUMEN_OK)
+        << opened.status.message;
+  other.join();
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 
 using namespace lumen;
@@ -14,7 +15,8 @@ struct Row {
 } // namespace
 
 static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget},
-                                   {"spirv", spirvcode::createSpirvTarget}};
+                                   {"spirv", spirvcode::createSpirvTarget},
+                                   {"ptx", ptxcode::createPtxTarget}};
 
 llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {
   static const auto names = [] {

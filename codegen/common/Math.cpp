@@ -2,66 +2,14 @@
 
 #include "codegen/common/Math.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "codegen/common/Doubles.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace lumen;
 
-namespace {
-
-/// Arithmetic on scalars or vectors of one shape.
-class Doubles {
-public:
-  Doubles(OpBuilder &builder, Location loc, Type like) : builder(builder), loc(loc), like(like) {}
-
-  Value log2(Value x);
-  Value exp2(Value x);
-  Value power(Value base, Value exponent);
-
-private:
-  template <typename Op, typename... Args> Value make(Args &&...args) {
-    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
-  }
-  Type shaped(Type element) {
-    auto vector = dyn_cast<VectorType>(like);
-    return vector ? VectorType::get(vector.getShape(), element) : element;
-  }
-  Value constant(TypedAttr scalar) {
-    Type type = shaped(scalar.getType());
-    if (auto vector = dyn_cast<VectorType>(type))
-      scalar = DenseElementsAttr::get(vector, ArrayRef<Attribute>(scalar));
-    return arith::ConstantOp::create(builder, loc, scalar);
-  }
-  Value number(double value) { return constant(builder.getF64FloatAttr(value)); }
-  Value integer(int64_t value) { return constant(builder.getI64IntegerAttr(value)); }
-  Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
-    return make<arith::CmpFOp>(predicate, a, b);
-  }
-  Value select(Value condition, Value a, Value b) { return make<arith::SelectOp>(condition, a, b); }
-  Value both(Value a, Value b) { return make<arith::AndIOp>(a, b); }
-  Value bits(Value x) { return make<arith::BitcastOp>(shaped(builder.getI64Type()), x); }
-  Value fromBits(Value x) { return make<arith::BitcastOp>(shaped(builder.getF64Type()), x); }
-  /// Highest power first; multiplies and adds, since not every level has fma.
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.front());
-    for (double coefficient : coefficients.drop_front())
-      sum = add(mul(sum, x), number(coefficient));
-    return sum;
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  Type like;
-};
-
-} // namespace
-
-/// Of a positive normal number; relative error below 1e-10.
 Value Doubles::log2(Value x) {
   constexpr int64_t mantissa = (int64_t(1) << 52) - 1, one = int64_t(1023) << 52;
   Value raw = bits(x);
@@ -81,7 +29,6 @@ Value Doubles::log2(Value x) {
   return add(mul(series, s), exponent);
 }
 
-/// Of a number in [-1000, 1000]; relative error below 1e-9.
 Value Doubles::exp2(Value x) {
   Value whole = make<math::RoundEvenOp>(x);
   Value u = mul(sub(x, whole), number(0.69314718055994531));

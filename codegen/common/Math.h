@@ -19,6 +19,10 @@ mlir::Value emitArcTangent(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 /// where no target has an instruction as good.
 void populateMathApproximations(mlir::RewritePatternSet &patterns);
 
+/// Patterns for the functions of f32 scalars that the above leave, at most 1 ulp off: for
+/// devices that have neither instructions nor a library for them. They compute in f64.
+void populateWideFunctions(mlir::RewritePatternSet &patterns);
+
 } // namespace lumen
 
 #endif // LUMEN_CODEGEN_COMMON_MATH_H

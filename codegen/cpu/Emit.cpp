@@ -1,16 +1,14 @@
 //===- Emit.cpp - from the LLVM dialect to machine code -------------------===//
 
+#include "codegen/common/LlvmCode.h"
 #include "codegen/cpu/CpuTarget.h"
 
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 
@@ -53,34 +51,24 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::IsaLevel &cap
 /// clean up: the full default one takes three times as long for equal code.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      const CodegenOptions &options) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::ModulePassManager manager;
-  StringRef pipeline =
-      options.optLevel == 0
-          ? "function(sroa)"
-          : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-            "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
-            "early-cse<memssa>,loop-mssa(licm),adce)";
-  llvm::cantFail(builder.parsePassPipeline(manager, pipeline));
-  if (options.sanitizeAddress) {
-    // The process has started the sanitizer. What lies on a stack does not outlive its
-    // function, so the sanitizer need not either.
-    llvm::AddressSanitizerOptions address;
-    address.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
-    manager.addPass(llvm::AddressSanitizerPass(address, /*UseGlobalGC=*/false,
-                                               /*UseOdrIndicator=*/false,
-                                               llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
-  }
-  manager.run(module, modules);
+  runPasses(module, machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
+    StringRef pipeline =
+        options.optLevel == 0
+            ? "function(sroa)"
+            : "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+              "loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,simplifycfg,"
+              "early-cse<memssa>,loop-mssa(licm),adce)";
+    llvm::cantFail(builder.parsePassPipeline(manager, pipeline));
+    if (options.sanitizeAddress) {
+      // The process has started the sanitizer. What lies on a stack does not outlive its
+      // function, so the sanitizer need not either.
+      llvm::AddressSanitizerOptions address;
+      address.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+      manager.addPass(llvm::AddressSanitizerPass(
+          address, /*UseGlobalGC=*/false,
+          /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
+    }
+  });
   // So that the artifact links and loads without the sanitizer; opening it tells.
   for (llvm::Function &function : module)
     if (function.isDeclaration() && function.getName().starts_with("__asan_"))
@@ -117,28 +105,23 @@ static void storeSingleLanes(llvm::Module &module) {
           continue;
         llvm::IRBuilder<> builder(store);
         llvm::Value *element = builder.CreateExtractElement(store->getArgOperand(0), *lane);
-        llvm::Value *pointer = builder.CreateConstInBoundsGEP1_32(
-            element->getType(), store->getArgOperand(1), *lane);
+        llvm::Value *pointer =
+            builder.CreateConstInBoundsGEP1_32(element->getType(), store->getArgOperand(1), *lane);
         builder.CreateAlignedStore(element, pointer, llvm::Align(1));
         store->eraseFromParent();
       }
 }
 
-LogicalResult cpu::emitCode(ModuleOp module, const IsaLevel &caps,
-                            const CodegenOptions &options, CodeForm form,
-                            SmallVectorImpl<char> &out) {
-  // A context of our own: contexts are not shared between threads.
+LogicalResult cpu::emitCode(ModuleOp module, const IsaLevel &caps, const CodegenOptions &options,
+                            CodeForm form, SmallVectorImpl<char> &out) {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code =
-      translateModuleToLLVMIR(module, context, "lumen", /*disableVerification=*/true);
-  if (!code)
-    return module.emitError("translation to LLVM IR failed");
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(caps, options.optLevel, error);
   if (!machine)
     return module.emitError(error);
-  code->setTargetTriple(machine->getTargetTriple());
-  code->setDataLayout(machine->createDataLayout());
+  std::unique_ptr<llvm::Module> code = translateToLlvm(module, context, *machine);
+  if (!code)
+    return failure();
   for (llvm::Function &function : *code) {
     if (function.isDeclaration())
       continue;
@@ -152,16 +135,14 @@ LogicalResult cpu::emitCode(ModuleOp module, const IsaLevel &caps,
   optimize(*code, *machine, options);
   storeSingleLanes(*code);
 
-  llvm::raw_svector_ostream stream(out);
   if (form == CodeForm::LLVM) {
+    llvm::raw_svector_ostream stream(out);
     code->print(stream, nullptr);
     return success();
   }
-  llvm::legacy::PassManager manager;
   auto fileType = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                            : llvm::CodeGenFileType::AssemblyFile;
-  if (machine->addPassesToEmitFile(manager, stream, nullptr, fileType, /*DisableVerify=*/true))
+  if (!generateCode(*code, *machine, fileType, out))
     return module.emitError("the code generator cannot emit this form");
-  manager.run(*code);
   return success();
 }

@@ -16,6 +16,14 @@ using namespace lumen::gpucode;
 // Words of the parameters, before the offsets.
 static constexpr int64_t kUnits = 0, kWorkgroups = 1, kOffsets = 2;
 
+void GpuLaunch::describe(KernelBinary &binary, LaunchShape &shape) const {
+  binary.block = block;
+  binary.unitsPerWorkgroup = unitsPerWorkgroup;
+  binary.sharedSize = sharedSize;
+  binary.flags = hasFaults ? LUMEN_ABI_GPU_FAULTS : 0;
+  shape = {grid, 1, static_cast<uint64_t>(scratchSize)};
+}
+
 Value GpuKernel::allocateShared(Type type, int64_t elements) {
   launch.sharedSize += elements * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
@@ -274,6 +282,8 @@ void Flattening::placeScratch() {
       redirect(view, scratchOf(element), countElements(at, bytes, element));
       view.erase();
     }
+  } else {
+    kernel.launch.scratchSize = 0;
   }
   scratch->erase();
 }

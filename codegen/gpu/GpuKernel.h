@@ -51,6 +51,9 @@ struct GpuLaunch {
   int64_t sharedSize = 0;
   int64_t scratchSize = 0; ///< of a workgroup
   bool hasFaults = false;
+
+  /// The same, for whoever loads the kernel's code as data.
+  void describe(KernelBinary &binary, LaunchShape &shape) const;
 };
 
 /// One kernel under construction.

@@ -102,4 +102,10 @@ void gpucode::buildSimplification(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
+void gpucode::emitNoInstruction(Operation *op) {
+  std::string type; // without the quotes that diagnostics put around types
+  llvm::raw_string_ostream(type) << op->getResult(0).getType();
+  op->emitError() << op->getName().stripDialect() << " of " << type << " has no instruction";
+}
+
 void gpucode::registerGpuPasses() { PassRegistration<BuildPass>(); }

@@ -10,6 +10,11 @@ namespace lumen::gpucode {
 /// instruction, or one that is too coarse.
 void buildSimplification(mlir::OpPassManager &manager);
 
+/// Tells that there is no instruction for a function of floating-point numbers.
+void emitNoInstruction(mlir::Operation *op);
+/// How that ends for a function of doubles.
+inline constexpr llvm::StringLiteral kNoDoubles = " of f64 has no instruction";
+
 /// Passes for lumen-opt: `lumen-gpu-build`.
 void registerGpuPasses();
 

@@ -74,7 +74,7 @@ struct CheckDoubles : PassWrapper<CheckDoubles, OperationPass<gpu::GPUModuleOp>>
           isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
               math::RoundEvenOp, math::SqrtOp>(op))
         return;
-      op->emitError() << op->getName().stripDialect() << kNoDoubles;
+      gpucode::emitNoInstruction(op);
       signalPassFailure();
     });
   }

@@ -21,9 +21,6 @@ mlir::LogicalResult emitModule(mlir::ModuleOp module, llvm::SmallVectorImpl<uint
 /// The first half of it: `module` holds a spirv.module then. Null: a diagnostic was emitted.
 mlir::spirv::ModuleOp lowerModule(mlir::ModuleOp module);
 
-/// How the reason ends why a kernel has no code, where that is a function of doubles.
-inline constexpr llvm::StringLiteral kNoDoubles = " of f64 has no instruction";
-
 /// Passes for lumen-opt: `lumen-spirv-lower`.
 void registerSpirvPasses();
 

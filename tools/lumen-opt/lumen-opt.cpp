@@ -9,6 +9,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 #include "compiler/Dumps.h"
 #include "dialects/Dispatch/Dispatch.h"
@@ -48,6 +49,7 @@ int main(int argc, char **argv) {
   lumen::registerMemoryPasses();
   lumen::cpu::registerCpuPasses();
   lumen::gpucode::registerGpuPasses();
+  lumen::ptxcode::registerPtxPasses();
   lumen::spirvcode::registerSpirvPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "runs Lumen's passes on a dump\n", registry));

@@ -5,6 +5,7 @@
 #include "DynamicKernel.h"
 
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/gpu/Passes.h"
 #include "codegen/spirv/SpirvTarget.h"
 #include "runtime-lite/include/lumen_abi.h"
 
@@ -30,7 +31,10 @@ using llvm::StringRef;
 static bool isOfDevice(StringRef level) { return !cpu::capabilitiesOf(level); }
 
 bool test::canRun(StringRef level) {
-  return isOfDevice(level) ? VulkanDevice::get() != nullptr : cpu::hostSupports(level);
+  if (!isOfDevice(level))
+    return cpu::hostSupports(level);
+  return llvm::is_contained(createTarget("spirv")->getLevelNames(), level) &&
+         VulkanDevice::get() != nullptr;
 }
 
 static mlir::MLIRContext &sharedContext() {
@@ -214,7 +218,7 @@ bool LoadedKernel::loadBinary(CompiledKernels compiled) {
   binary = std::move(compiled.binaries.front());
   codeSize = binary.code.size();
   // The one gap: such kernels run on the host.
-  if (StringRef(binary.missing).ends_with(spirvcode::kNoDoubles))
+  if (StringRef(binary.missing).ends_with(gpucode::kNoDoubles))
     return false;
   if (!binary.missing.empty()) {
     ADD_FAILURE() << "no code: " << binary.missing << "\n" << textOf(kernel);

@@ -4,6 +4,7 @@
 
 #include "codegen/common/Math.h"
 #include "codegen/gpu/GpuKernel.h"
+#include "codegen/gpu/SourcePrinter.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -93,6 +94,22 @@ struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
   }
 };
 
+/// Replaces kernels by what targets of source text get.
+struct PrintPass : PassWrapper<PrintPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PrintPass)
+  StringRef getArgument() const override { return "lumen-gpu-print"; }
+  StringRef getDescription() const override {
+    return "print the GPU form of each kernel as OpenCL C, and remove it";
+  }
+  void runOnOperation() override {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
+      if (failed(printSource(kernel, kOpenClC, llvm::outs())))
+        return signalPassFailure();
+      kernel.erase();
+    }
+  }
+};
+
 } // namespace
 
 void gpucode::buildSimplification(OpPassManager &manager) {
@@ -108,4 +125,10 @@ void gpucode::emitNoInstruction(Operation *op) {
   op->emitError() << op->getName().stripDialect() << " of " << type << " has no instruction";
 }
 
-void gpucode::registerGpuPasses() { PassRegistration<BuildPass>(); }
+void gpucode::registerGpuPasses() {
+  PassRegistration<BuildPass>();
+  PassRegistration<PrintPass>();
+  PassPipelineRegistration<>("lumen-gpu-simplify",
+                             "what every GPU target runs over the GPU form of a kernel",
+                             [](OpPassManager &manager) { buildSimplification(manager); });
+}

@@ -15,7 +15,7 @@ void emitNoInstruction(mlir::Operation *op);
 /// How that ends for a function of doubles.
 inline constexpr llvm::StringLiteral kNoDoubles = " of f64 has no instruction";
 
-/// Passes for lumen-opt: `lumen-gpu-build`.
+/// Passes for lumen-opt: `lumen-gpu-build`, `lumen-gpu-simplify`, `lumen-gpu-print`.
 void registerGpuPasses();
 
 } // namespace lumen::gpucode

@@ -2,8 +2,12 @@
 //
 // Prints GFLOP/s per layer shape and ISA level on one thread, beside the
 // machine's measured peak of fused multiply-adds, with compile time and code
-// size; "twin" layers are also made with sizes that only the run knows. Arguments select layers by
-// a part of their name.
+// size; "twin" layers are also made with sizes that only the run knows. Arguments select
+// layers by a part of their name, and levels by theirs, which may be devices in software:
+//
+//   bench-kernels vulkan1.1 opencl "gemm 1024x1024x1024"
+//
+// Devices compute with all cores; the time is that of all of them together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +18,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 
 using namespace lumen::test;
 
 namespace {
 
-/// Processor time of this thread, which other programs do not lengthen.
+/// Processor time of this program, which others do not lengthen.
 double seconds() {
   timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return now.tv_sec + 1e-9 * now.tv_nsec;
 }
 
@@ -167,10 +170,19 @@ void measureTwins(const std::string &name, const Text &text,
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<std::string> levels;
-  for (llvm::StringRef level : lumen::cpu::levelNames())
-    if (lumen::cpu::hostSupports(level) && levels.size() < 3)
-      levels.push_back(level.str());
+  std::vector<std::string> levels, layers;
+  const std::vector<std::string> known = allLevels();
+  for (const char *argument : llvm::ArrayRef(argv, argc).drop_front())
+    (llvm::is_contained(known, argument) ? levels : layers).push_back(argument);
+  if (levels.empty())
+    for (llvm::StringRef level : lumen::cpu::levelNames())
+      if (lumen::cpu::hostSupports(level) && levels.size() < 3)
+        levels.push_back(level.str());
+  for (const std::string &level : levels)
+    if (!canRun(level)) {
+      std::fprintf(stderr, "bench-kernels: error: this machine cannot run %s\n", level.c_str());
+      return 1;
+    }
   if (__builtin_cpu_supports("fma"))
     std::printf("peak, 256 bit: %.0f GF\n", peak256());
   if (__builtin_cpu_supports("avx512f"))
@@ -181,10 +193,9 @@ int main(int argc, char **argv) {
   std::printf("\n");
 
   auto isWanted = [&](const std::string &name) {
-    bool wanted = argc == 1;
-    for (int i = 1; i < argc; ++i)
-      wanted |= std::strstr(name.c_str(), argv[i]) != nullptr;
-    return wanted;
+    return layers.empty() || llvm::any_of(layers, [&](const std::string &part) {
+             return name.find(part) != std::string::npos;
+           });
   };
   auto addProduct = [&](int64_t m, int64_t n, int64_t k, const char *type = "f32") {
     std::string name =

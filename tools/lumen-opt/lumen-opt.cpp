@@ -21,6 +21,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -32,7 +35,8 @@ static llvm::cl::opt<std::string> blobs("blobs", llvm::cl::desc("Constants of th
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<lumen::LumenDialect, lumen::onnx::OnnxDialect, lumen::dispatch::DispatchDialect,
-                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::spirv::SPIRVDialect>();
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::spirv::SPIRVDialect>();
   // Every context that loads the dialect gets the constants, before it parses.
   registry.addExtension(+[](mlir::MLIRContext *, lumen::LumenDialect *dialect) {
     if (blobs.empty())

@@ -3,6 +3,8 @@
 #include "KernelHarness.h"
 
 #include "DynamicKernel.h"
+#include "OpenClDevice.h"
+#include "VulkanDevice.h"
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/gpu/Passes.h"
@@ -27,14 +29,22 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 
+/// The level of GPU kernels that are compiled from text; no target has it.
+static constexpr llvm::StringLiteral kOpenCl = "opencl";
+
 /// Whether a level is one of a device, as opposed to this machine's CPU.
 static bool isOfDevice(StringRef level) { return !cpu::capabilitiesOf(level); }
 
+/// Null where this machine has none.
+static KernelDevice *deviceOf(StringRef level) {
+  if (level == kOpenCl)
+    return openClDevice();
+  return llvm::is_contained(createTarget("spirv")->getLevelNames(), level) ? vulkanDevice()
+                                                                          : nullptr;
+}
+
 bool test::canRun(StringRef level) {
-  if (!isOfDevice(level))
-    return cpu::hostSupports(level);
-  return llvm::is_contained(createTarget("spirv")->getLevelNames(), level) &&
-         VulkanDevice::get() != nullptr;
+  return isOfDevice(level) ? deviceOf(level) != nullptr : cpu::hostSupports(level);
 }
 
 static mlir::MLIRContext &sharedContext() {
@@ -151,6 +161,17 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(StringRef text, StringRef level
   return module ? make(std::move(module), levelName, options) : nullptr;
 }
 
+/// Code of this machine's CPU.
+static mlir::FailureOr<CompiledKernels>
+compileForHost(dispatch::KernelOp kernel, StringRef levelName, const CodegenOptions &options) {
+  std::unique_ptr<Target> target = cpu::createCpuTarget();
+  std::string error;
+  if (target->selectLevels(levelName, error))
+    return target->compile(kernel, target->getLevels().front(), options);
+  ADD_FAILURE() << error;
+  return mlir::failure();
+}
+
 std::unique_ptr<LoadedKernel> LoadedKernel::make(mlir::OwningOpRef<mlir::ModuleOp> module,
                                                  StringRef levelName,
                                                  const CodegenOptions &options) {
@@ -163,21 +184,16 @@ std::unique_ptr<LoadedKernel> LoadedKernel::make(mlir::OwningOpRef<mlir::ModuleO
   result->module = std::move(module);
   result->kernel = *result->module->getOps<dispatch::KernelOp>().begin();
 
-  std::unique_ptr<Target> target = createTarget(isOfDevice(levelName) ? "spirv" : "cpu");
-  std::string error;
-  if (!target->selectLevels(levelName, error)) {
-    ADD_FAILURE() << error;
-    return nullptr;
-  }
+  KernelDevice *device = isOfDevice(levelName) ? deviceOf(levelName) : nullptr;
   mlir::FailureOr<CompiledKernels> compiled =
-      target->compile(result->kernel, target->getLevels().front(), options);
+      device ? device->compile(result->kernel) : compileForHost(result->kernel, levelName, options);
   if (mlir::failed(compiled)) {
     ADD_FAILURE() << messages << textOf(result->kernel);
     return nullptr;
   }
   result->shape = compiled->shapes.front();
-  if (target->isHost() ? !result->loadObject(*compiled, levelName)
-                       : !result->loadBinary(std::move(*compiled)))
+  if (device ? !result->loadBinary(compiled->binaries.front(), *device, options)
+             : !result->loadObject(*compiled, levelName))
     return nullptr;
   return result;
 }
@@ -214,8 +230,8 @@ bool LoadedKernel::loadObject(const CompiledKernels &compiled, StringRef levelNa
   return true;
 }
 
-bool LoadedKernel::loadBinary(CompiledKernels compiled) {
-  binary = std::move(compiled.binaries.front());
+bool LoadedKernel::loadBinary(const KernelBinary &binary, KernelDevice &device,
+                              const CodegenOptions &options) {
   codeSize = binary.code.size();
   // The one gap: such kernels run on the host.
   if (StringRef(binary.missing).ends_with(gpucode::kNoDoubles))
@@ -225,17 +241,16 @@ bool LoadedKernel::loadBinary(CompiledKernels compiled) {
     return false;
   }
   size_t numArguments = kernel.getArgumentTypes().size() + kernel.getResultTypes().size();
-  pipeline =
-      VulkanDevice::get()->load(binary, kernel.getSymName(), numArguments, shape.scratchSize != 0);
-  if (!pipeline)
+  deviceKernel = device.load(binary, shape, kernel.getSymName(), numArguments, options);
+  if (!deviceKernel)
     ADD_FAILURE() << textOf(kernel);
-  return pipeline != nullptr;
+  return deviceKernel != nullptr;
 }
 
 LoadedKernel::~LoadedKernel() = default;
 
 int64_t LoadedKernel::grid(ArrayRef<int64_t> sizes) const {
-  if (pipeline) {
+  if (deviceKernel) {
     llvm::StringMap<int64_t> values;
     for (auto [name, size] : llvm::zip_equal(dispatch::KernelOp(kernel).getSizeNames(), sizes))
       values[name] = size;
@@ -251,7 +266,7 @@ static char *alignedBegin(std::vector<char> &scratch) {
 
 int LoadedKernel::run(ArrayRef<void *> buffers, int64_t begin, int64_t end,
                       ArrayRef<int64_t> sizes) const {
-  if (pipeline)
+  if (deviceKernel)
     return runOnDevice(buffers, sizes);
   return reinterpret_cast<lumen_abi_cpu_kernel>(code)(buffers.data(), sizes.data(), begin, end, 0,
                                                       alignedBegin(scratch));
@@ -272,8 +287,7 @@ int LoadedKernel::runOnDevice(ArrayRef<void *> buffers, ArrayRef<int64_t> sizes)
     bind(type, known.getArgumentStrides(i), /*isResult=*/false);
   for (auto [i, type] : llvm::enumerate(known.getResultTypes()))
     bind(type, known.getResultStrides(i), /*isResult=*/true);
-  std::vector<int32_t> record =
-      VulkanDevice::get()->run(*pipeline, binary, shape, grid(sizes), bound, sizes, random);
+  std::vector<int32_t> record = deviceKernel->run(grid(sizes), bound, sizes, random);
   if (record.empty())
     return LUMEN_ABI_OK;
   std::memcpy(fault, &record[2], sizeof(fault));
@@ -281,7 +295,7 @@ int LoadedKernel::runOnDevice(ArrayRef<void *> buffers, ArrayRef<int64_t> sizes)
 }
 
 ArrayRef<int64_t> LoadedKernel::getFault() const {
-  if (pipeline)
+  if (deviceKernel)
     return fault;
   return {reinterpret_cast<int64_t *>(alignedBegin(scratch)), 2};
 }
@@ -303,6 +317,7 @@ std::vector<std::string> test::allLevels() {
       previous = level;
     }
   }
+  names.push_back(kOpenCl.str());
   return names;
 }
 
@@ -325,27 +340,42 @@ static Number randomNumber(mlir::Type type, std::mt19937 &random) {
   return static_cast<Number>(random() % 200) - (type.isUnsignedInteger() ? 0 : 100);
 }
 
+/// Text is compiled as it is: that takes less time, and keeps the threads of a workgroup
+/// apart, so that a missing barrier shows.
+static CodegenOptions codegenOptions(StringRef level) {
+  CodegenOptions options;
+  options.optLevel = level == kOpenCl ? 0 : options.optLevel;
+  return options;
+}
+
 void KernelTest::check(StringRef text, const CheckOptions &options) {
-  std::unique_ptr<LoadedKernel> loaded = LoadedKernel::make(text, GetParam());
-  if (!loaded)
+  auto module = parseKernel(text);
+  if (!module)
     return;
-  dispatch::KernelOp kernel = loaded->getKernel();
-  compare(*loaded, kernel, {}, options);
-  // Products are made for constant sizes only.
-  if (!options.alsoDynamic || llvm::isa_and_nonnull<ContractOp, ConvOp>(kernel.getRoot()))
-    return;
+  dispatch::KernelOp kernel = *module->getOps<dispatch::KernelOp>().begin();
   std::mt19937 random(llvm::xxh3_64bits(text) + options.seed);
-  SizedKernel dynamic = makeDynamic(kernel, random);
-  if (dynamic.sizes.empty())
-    return;
+  SizedKernel dynamic;
+  // Products are made for constant sizes only.
+  if (options.alsoDynamic && !llvm::isa_and_nonnull<ContractOp, ConvOp>(kernel.getRoot()))
+    dynamic = makeDynamic(kernel, random);
   SmallVector<int64_t> sizes = dynamic.sizes;
-  if (auto loadedDynamic = LoadedKernel::make(std::move(dynamic.module), GetParam()))
-    compare(*loadedDynamic, kernel, sizes, options);
+  bool asConstant = true, asDynamic = !sizes.empty();
+  // A compiler of text takes longer than all the rest: one of both forms, in the quick tier.
+  const char *tier = std::getenv("LUMEN_TEST_TIER");
+  if (asDynamic && GetParam() == kOpenCl && StringRef(tier ? tier : "") != "full")
+    (random() % 2 ? asConstant : asDynamic) = false;
+  if (asConstant)
+    if (auto loaded = LoadedKernel::make(text, GetParam(), codegenOptions(GetParam())))
+      compare(*loaded, kernel, {}, options);
+  if (asDynamic)
+    if (auto loaded = LoadedKernel::make(std::move(dynamic.module), GetParam(),
+                                         codegenOptions(GetParam())))
+      compare(*loaded, kernel, sizes, options);
 }
 
 void KernelTest::check(StringRef text, ArrayRef<std::vector<int64_t>> sizes,
                        const CheckOptions &options) {
-  std::unique_ptr<LoadedKernel> loaded = LoadedKernel::make(text, GetParam());
+  auto loaded = LoadedKernel::make(text, GetParam(), codegenOptions(GetParam()));
   if (!loaded)
     return;
   for (const std::vector<int64_t> &each : sizes) {

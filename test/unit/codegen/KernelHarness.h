@@ -10,8 +10,8 @@
 #ifndef LUMEN_TEST_UNIT_CODEGEN_KERNELHARNESS_H
 #define LUMEN_TEST_UNIT_CODEGEN_KERNELHARNESS_H
 
+#include "DeviceKernel.h"
 #include "Reference.h"
-#include "VulkanDevice.h"
 
 #include "codegen/Target.h"
 
@@ -52,7 +52,7 @@ public:
   ~LoadedKernel();
 
   dispatch::KernelOp getKernel() const { return kernel; }
-  bool isOnDevice() const { return pipeline != nullptr; }
+  bool isOnDevice() const { return deviceKernel != nullptr; }
   const LaunchShape &getShape() const { return shape; }
   size_t getCodeSize() const { return codeSize; }
   /// What a fault is about.
@@ -69,7 +69,7 @@ public:
 private:
   LoadedKernel() = default;
   bool loadObject(const CompiledKernels &compiled, llvm::StringRef levelName);
-  bool loadBinary(CompiledKernels compiled);
+  bool loadBinary(const KernelBinary &binary, KernelDevice &device, const CodegenOptions &options);
   int runOnDevice(llvm::ArrayRef<void *> buffers, llvm::ArrayRef<int64_t> sizes) const;
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -80,8 +80,7 @@ private:
   void *code = nullptr;
   int64_t (*gridFunction)(const int64_t *) = nullptr;
   mutable std::vector<char> scratch;
-  std::shared_ptr<VulkanPipeline> pipeline; ///< of a device; then there is no jit
-  KernelBinary binary;
+  std::unique_ptr<DeviceKernel> deviceKernel; ///< then there is no jit
   mutable std::mt19937 random;
   mutable int64_t fault[2];
 };

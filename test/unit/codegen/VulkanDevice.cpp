@@ -4,7 +4,6 @@
 
 #include "runtime-lite/include/lumen_abi.h"
 
-#include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"
 
 #include <spirv-tools/libspirv.h>
@@ -17,9 +16,6 @@ using namespace lumen::test;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-/// Bytes that no kernel may touch, around everything that is bound.
-static constexpr size_t kGap = 256;
-static constexpr unsigned char kPattern = 0xA5;
 static constexpr VkDeviceSize kMemory = 96 << 20;
 
 template <typename T> static T makeInfo(VkStructureType type) {
@@ -28,7 +24,9 @@ template <typename T> static T makeInfo(VkStructureType type) {
   return info;
 }
 
-struct VulkanDevice::Handles {
+namespace {
+
+struct Handles {
   VkInstance instance = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   VkPhysicalDevice physical = VK_NULL_HANDLE;
@@ -41,37 +39,55 @@ struct VulkanDevice::Handles {
   size_t alignment = 16;
 };
 
-class test::VulkanPipeline {
-public:
-  ~VulkanPipeline();
-  VkDevice device = VK_NULL_HANDLE;
+struct VulkanKernel final : DeviceKernel {
+  VulkanKernel(const Handles &handles, const KernelBinary &binary, const LaunchShape &shape)
+      : DeviceKernel(binary, shape), handles(handles) {}
+  ~VulkanKernel() override;
+  llvm::MutableArrayRef<char> memory() override { return {handles.mapped, kMemory}; }
+  size_t alignment() override { return handles.alignment; }
+  void launch(ArrayRef<Range> bindings, size_t used, uint32_t workgroups) override;
+
+  const Handles &handles;
   VkShaderModule shader = VK_NULL_HANDLE;
   VkDescriptorSetLayout setLayout = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   VkDescriptorSet set = VK_NULL_HANDLE;
-  uint32_t numBindings = 0;
 };
 
-VulkanPipeline::~VulkanPipeline() {
-  vkDestroyDescriptorPool(device, pool, nullptr);
-  vkDestroyPipeline(device, pipeline, nullptr);
-  vkDestroyPipelineLayout(device, layout, nullptr);
-  vkDestroyDescriptorSetLayout(device, setLayout, nullptr);
-  vkDestroyShaderModule(device, shader, nullptr);
+class VulkanDevice final : public KernelDevice {
+public:
+  ~VulkanDevice() override;
+  bool open();
+
+  mlir::FailureOr<CompiledKernels> compile(dispatch::KernelOp kernel) override;
+  std::unique_ptr<DeviceKernel> load(const KernelBinary &binary, const LaunchShape &shape,
+                                     StringRef entry, size_t numArguments,
+                                     const CodegenOptions &options) override;
+
+private:
+  Handles handles;
+};
+
+} // namespace
+
+VulkanKernel::~VulkanKernel() {
+  vkDestroyDescriptorPool(handles.device, pool, nullptr);
+  vkDestroyPipeline(handles.device, pipeline, nullptr);
+  vkDestroyPipelineLayout(handles.device, layout, nullptr);
+  vkDestroyDescriptorSetLayout(handles.device, setLayout, nullptr);
+  vkDestroyShaderModule(handles.device, shader, nullptr);
 }
 
-VulkanDevice *VulkanDevice::get() {
+KernelDevice *test::vulkanDevice() {
   static VulkanDevice device;
   static const bool isOpen = device.open();
   return isOpen ? &device : nullptr;
 }
 
-VulkanDevice::VulkanDevice() : handles(std::make_unique<Handles>()) {}
-
 VulkanDevice::~VulkanDevice() {
-  Handles &h = *handles;
+  Handles &h = handles;
   if (h.device) {
     vkDestroyBuffer(h.device, h.buffer, nullptr);
     vkFreeMemory(h.device, h.memory, nullptr);
@@ -101,7 +117,7 @@ static bool hasLayer(const char *name) {
 }
 
 bool VulkanDevice::open() {
-  Handles &h = *handles;
+  Handles &h = handles;
   auto messages = makeInfo<VkDebugUtilsMessengerCreateInfoEXT>(
       VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   messages.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
@@ -200,26 +216,32 @@ static bool isValid(const KernelBinary &binary) {
   return valid;
 }
 
-std::shared_ptr<VulkanPipeline> VulkanDevice::load(const KernelBinary &binary, StringRef entry,
-                                                   size_t numArguments, bool hasScratch) {
+mlir::FailureOr<CompiledKernels> VulkanDevice::compile(dispatch::KernelOp kernel) {
+  std::unique_ptr<Target> target = createTarget("spirv");
+  return target->compile(kernel, target->getLevels().front(), {});
+}
+
+std::unique_ptr<DeviceKernel> VulkanDevice::load(const KernelBinary &binary,
+                                                 const LaunchShape &shape, StringRef entry,
+                                                 size_t numArguments, const CodegenOptions &) {
   if (!isValid(binary))
     return nullptr;
-  Handles &h = *handles;
-  auto result = std::make_shared<VulkanPipeline>();
-  result->device = h.device;
-  result->numBindings = numArguments + 1 + hasScratch + (binary.flags & LUMEN_ABI_GPU_FAULTS);
+  Handles &h = handles;
+  auto result = std::make_unique<VulkanKernel>(h, binary, shape);
+  uint32_t numBindings =
+      numArguments + 1 + (shape.scratchSize != 0) + (binary.flags & LUMEN_ABI_GPU_FAULTS);
   auto shader = makeInfo<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   shader.codeSize = binary.code.size();
   shader.pCode = reinterpret_cast<const uint32_t *>(binary.code.data());
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (uint32_t i = 0; i < result->numBindings; ++i)
+  for (uint32_t i = 0; i < numBindings; ++i)
     bindings.push_back(
         {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   auto setLayout = makeInfo<VkDescriptorSetLayoutCreateInfo>(
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   setLayout.bindingCount = bindings.size();
   setLayout.pBindings = bindings.data();
-  VkDescriptorPoolSize poolSize{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, result->numBindings};
+  VkDescriptorPoolSize poolSize{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, numBindings};
   auto pool = makeInfo<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
   pool.maxSets = pool.poolSizeCount = 1;
   pool.pPoolSizes = &poolSize;
@@ -251,49 +273,15 @@ std::shared_ptr<VulkanPipeline> VulkanDevice::load(const KernelBinary &binary, S
   return nullptr;
 }
 
-std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBinary &binary,
-                                       const LaunchShape &shape, int64_t grid,
-                                       ArrayRef<DeviceBuffer> buffers, ArrayRef<int64_t> sizes,
-                                       std::mt19937 &random) {
-  Handles &h = *handles;
-  int32_t most = std::max<int64_t>(1, llvm::divideCeil(grid, binary.unitsPerWorkgroup));
-  int32_t workgroups = random() % 2 ? most : 1 + random() % most;
-  workgroups = std::min(workgroups, 512);
-
-  size_t used = kGap;
-  std::vector<VkDescriptorBufferInfo> bound;
-  auto place = [&](size_t size, size_t shift) {
-    size_t offset = llvm::alignTo(used, h.alignment);
-    bound.push_back({h.buffer, offset, std::max<size_t>(llvm::alignTo(shift + size, 4), 4)});
-    used = offset + bound.back().range + kGap;
-    return h.mapped + offset + shift;
-  };
-  std::vector<int32_t> words{static_cast<int32_t>(grid), workgroups};
-  std::vector<char *> places;
-  for (const DeviceBuffer &buffer : buffers) {
-    words.push_back(random() % 9 * buffer.elementSize);
-    places.push_back(place(buffer.size, words.back()));
-  }
-  words.insert(words.end(), sizes.begin(), sizes.end());
-  char *parameters = place(words.size() * sizeof(int32_t), 0), *faults = nullptr;
-  if (shape.scratchSize)
-    place(shape.scratchSize * workgroups, 0);
-  if (binary.flags & LUMEN_ABI_GPU_FAULTS)
-    faults = place(LUMEN_ABI_GPU_FAULT_WORDS * sizeof(int32_t), 0);
-  EXPECT_LE(used, kMemory) << "the test's device has not that much memory";
-  if (used > kMemory)
-    return {};
-  std::memset(h.mapped, kPattern, used);
-  for (auto [buffer, at] : llvm::zip(buffers, places))
-    std::memcpy(at, buffer.data, buffer.size);
-  std::memcpy(parameters, words.data(), words.size() * sizeof(int32_t));
-  if (faults)
-    std::memset(faults, 0, LUMEN_ABI_GPU_FAULT_WORDS * sizeof(int32_t));
-
+void VulkanKernel::launch(ArrayRef<Range> bindings, size_t, uint32_t workgroups) {
+  const Handles &h = handles;
   std::vector<VkWriteDescriptorSet> writes;
-  for (auto [i, info] : llvm::enumerate(bound)) {
+  std::vector<VkDescriptorBufferInfo> infos;
+  for (Range range : bindings)
+    infos.push_back({h.buffer, range.offset, range.size});
+  for (auto [i, info] : llvm::enumerate(infos)) {
     auto write = makeInfo<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-    write.dstSet = pipeline.set;
+    write.dstSet = set;
     write.dstBinding = i;
     write.descriptorCount = 1;
     write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -310,9 +298,8 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
   auto begin = makeInfo<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   vkBeginCommandBuffer(commands, &begin);
-  vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
-  vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
-                          &pipeline.set, 0, nullptr);
+  vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+  vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
   vkCmdDispatch(commands, workgroups, 1, 1);
   vkEndCommandBuffer(commands);
   auto submit = makeInfo<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
@@ -321,26 +308,4 @@ std::vector<int32_t> VulkanDevice::run(VulkanPipeline &pipeline, const KernelBin
   EXPECT_EQ(vkQueueSubmit(h.queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
   EXPECT_EQ(vkQueueWaitIdle(h.queue), VK_SUCCESS);
   vkFreeCommandBuffers(h.device, h.commands, 1, &commands);
-
-  for (auto [i, buffer] : llvm::enumerate(buffers)) {
-    if (buffer.isResult)
-      std::memcpy(buffer.data, places[i], buffer.size);
-    else
-      EXPECT_EQ(std::memcmp(buffer.data, places[i], buffer.size), 0)
-          << "the kernel wrote to its argument " << i;
-    // The gaps before and behind it.
-    size_t first = bound[i].offset, shift = words[2 + i];
-    auto isUntouched = [&](size_t from, size_t size) {
-      return llvm::all_of(ArrayRef(h.mapped + from, size),
-                          [](char byte) { return static_cast<unsigned char>(byte) == kPattern; });
-    };
-    EXPECT_TRUE(isUntouched(first - kGap / 2, kGap / 2 + shift))
-        << "the kernel wrote before its argument " << i;
-    EXPECT_TRUE(isUntouched(first + shift + buffer.size, kGap / 2))
-        << "the kernel wrote behind its argument " << i;
-  }
-  std::vector<int32_t> record(LUMEN_ABI_GPU_FAULT_WORDS);
-  if (faults)
-    std::memcpy(record.data(), faults, record.size() * sizeof(int32_t));
-  return record;
 }

@@ -9,13 +9,13 @@ int cu_stream_open(gpu_context *base, uint32_t max_launches, uint32_t max_bindin
                    lumen_status *status) {
   cu_context *state = (cu_context *)base;
   const cu_device *device = (const cu_device *)base->device;
-  state->command_capacity = 2 * max_launches + 16;
-  state->argument_capacity = max_launches * max_bindings;
-  state->commands = lumen_allocate(state->command_capacity * sizeof(*state->commands));
-  state->arguments = lumen_allocate(state->argument_capacity * sizeof(*state->arguments));
+  bool has_memory = gpu_commands_open(&state->commands, max_launches, max_bindings);
+  state->arguments = lumen_allocate(max_bindings * sizeof(*state->arguments));
   state->pointers = lumen_allocate(max_bindings * sizeof(*state->pointers));
-  if (!state->commands || !state->arguments || !state->pointers)
+  if (!has_memory || !state->arguments || !state->pointers)
     return gpu_fail_memory(base->device, "a context", status);
+  for (uint32_t i = 0; i < max_bindings; ++i)
+    state->pointers[i] = &state->arguments[i];
   cu_scope scope = cu_enter(device);
   CUresult result = scope.result;
   if (result == CUDA_SUCCESS)
@@ -46,7 +46,7 @@ void cu_stream_close(gpu_context *base) {
     device->cuda->StreamDestroy(state->stream);
     cu_leave(&scope);
   }
-  free(state->commands);
+  gpu_commands_close(&state->commands);
   free(state->arguments);
   free(state->pointers);
 }
@@ -57,56 +57,23 @@ int cu_begin(gpu_context *base, lumen_status *status) {
   (void)status;
   cu_context *state = (cu_context *)base;
   forget_graph(state);
-  state->was_submitted = state->is_full = false;
-  state->num_commands = state->num_arguments = 0;
+  state->was_submitted = false;
+  gpu_commands_begin(&state->commands);
   return LUMEN_OK;
 }
 
-/* The next command; NULL: there is no memory for it, which `cu_end` tells. */
-static cu_command *add_command(cu_context *state) {
-  if (state->num_commands == state->command_capacity) {
-    uint32_t capacity = 2 * state->command_capacity;
-    cu_command *more = realloc(state->commands, capacity * sizeof(*more));
-    if (!more) {
-      state->is_full = true;
-      return NULL;
-    }
-    state->commands = more;
-    state->command_capacity = capacity;
-  }
-  return &state->commands[state->num_commands++];
-}
-
 void cu_record_clear(gpu_context *base, const gpu_block *block) {
-  cu_command *command = add_command((cu_context *)base);
-  if (command)
-    *command = (cu_command){.kind = cu_command_clear, .to = block->own.buffer, .size = block->size};
+  gpu_commands_clear(&((cu_context *)base)->commands, block);
 }
 
 void cu_record_copy(gpu_context *base, void *to, uint64_t to_offset, void *from,
                     uint64_t from_offset, uint64_t size) {
-  cu_command *command = add_command((cu_context *)base);
-  if (command)
-    *command = (cu_command){.kind = cu_command_copy,
-                            .to = (char *)to + to_offset,
-                            .from = (char *)from + from_offset,
-                            .size = size};
+  gpu_commands_copy(&((cu_context *)base)->commands, to, to_offset, from, from_offset, size);
 }
 
 int cu_dispatch(gpu_context *base, const gpu_dispatch *dispatch, lumen_status *status) {
   (void)status;
-  cu_context *state = (cu_context *)base;
-  cu_command *command = add_command(state);
-  if (!command)
-    return LUMEN_OK;
-  *command = (cu_command){.kind = cu_command_launch,
-                          .kernel = dispatch->kernel,
-                          .workgroups = dispatch->workgroups,
-                          .first_argument = state->num_arguments,
-                          .num_arguments = dispatch->num_bindings};
-  for (uint32_t i = 0; i < dispatch->num_bindings; ++i)
-    state->arguments[state->num_arguments++] =
-        (char *)dispatch->bindings[i].buffer + dispatch->bindings[i].offset;
+  gpu_commands_launch(&((cu_context *)base)->commands, dispatch);
   return LUMEN_OK;
 }
 
@@ -114,31 +81,36 @@ int cu_dispatch(gpu_context *base, const gpu_dispatch *dispatch, lumen_status *s
 void cu_barrier(gpu_context *base) { (void)base; }
 
 int cu_end(gpu_context *base, lumen_status *status) {
-  const cu_context *state = (const cu_context *)base;
-  return state->is_full ? gpu_fail_memory(base->device, "a run", status) : LUMEN_OK;
+  return gpu_commands_end(&((const cu_context *)base)->commands, base->device, status);
 }
 
 /* ---- Submitting --------------------------------------------------------- */
 
-static CUresult play(cu_context *state) {
+static CUresult launch(const cu_context *state, const gpu_command *command) {
   const cu_device *device = (const cu_device *)state->base.device;
-  const lumen_cuda *cuda = device->cuda;
+  const gpu_binding *bindings = &state->commands.bindings[command->first_binding];
+  for (uint32_t i = 0; i < command->num_bindings; ++i)
+    state->arguments[i] = (char *)bindings[i].buffer + bindings[i].offset;
+  return device->cuda->LaunchKernel(device->functions[command->kernel], command->workgroups, 1, 1,
+                                    device->base.kernels[command->kernel].launch->block, 1, 1, 0,
+                                    state->stream, state->pointers, NULL);
+}
+
+static CUresult play(const cu_context *state) {
+  const lumen_cuda *cuda = ((const cu_device *)state->base.device)->cuda;
   CUresult result = CUDA_SUCCESS;
-  for (uint32_t i = 0; i < state->num_commands && result == CUDA_SUCCESS; ++i) {
-    const cu_command *command = &state->commands[i];
+  for (uint32_t i = 0; i < state->commands.count && result == CUDA_SUCCESS; ++i) {
+    const gpu_command *command = &state->commands.list[i];
     switch (command->kind) {
-    case cu_command_clear:
+    case gpu_command_clear:
       result = cuda->MemsetD32Async(command->to, 0, command->size / 4, state->stream);
       break;
-    case cu_command_copy:
-      result = cu_copy(cuda, command->to, command->from, command->size, state->stream);
+    case gpu_command_copy:
+      result = cu_copy(cuda, (char *)command->to + command->to_offset,
+                       (char *)command->from + command->from_offset, command->size, state->stream);
       break;
-    case cu_command_launch:
-      for (uint32_t a = 0; a < command->num_arguments; ++a)
-        state->pointers[a] = &state->arguments[command->first_argument + a];
-      result = cuda->LaunchKernel(device->functions[command->kernel], command->workgroups, 1, 1,
-                                  state->base.device->kernels[command->kernel].launch->block, 1, 1,
-                                  0, state->stream, state->pointers, NULL);
+    case gpu_command_launch:
+      result = launch(state, command);
     }
   }
   return result;

@@ -3,29 +3,17 @@
 #define LUMEN_CUDA_STREAM_H
 
 #include "cuda_device.h"
+#include "gpu_commands.h"
 
-/* One command of a batch. Copies and fills have bytes, launches have workgroups. */
-typedef struct cu_command {
-  enum { cu_command_clear, cu_command_copy, cu_command_launch } kind;
-  uint32_t kernel, workgroups;
-  void *to, *from;
-  uint64_t size;
-  uint32_t first_argument, num_arguments;
-} cu_command;
-
-/* A batch is a list of commands, which goes to the stream when it is submitted. One that is
- * submitted again becomes a graph. */
+/* A batch is a list, which goes to the stream when it is submitted. One that is submitted again
+ * becomes a graph. */
 typedef struct cu_context {
   gpu_context base; /* first: a gpu_context is cast to it */
   CUstream stream;
   CUgraphExec graph; /* NULL: none yet */
   bool was_submitted;
-  cu_command *commands;
-  uint32_t num_commands, command_capacity;
-  void **arguments; /* of launches: addresses */
-  uint32_t num_arguments, argument_capacity;
-  void **pointers; /* one launch's: to its arguments */
-  bool is_full;    /* there was no memory for a command */
+  gpu_commands commands;
+  void **arguments, **pointers; /* of one launch: addresses, and where these are */
 } cu_context;
 
 /* For gpu_api. */

@@ -11,6 +11,7 @@
 
 extern const lumen_driver lumen_driver_cuda __attribute__((weak));
 extern const lumen_driver lumen_driver_hip __attribute__((weak));
+extern const lumen_driver lumen_driver_metal __attribute__((weak));
 extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
 
 const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu, &lumen_driver_cuda,

@@ -64,7 +64,7 @@ struct lumen_driver {
 };
 
 /* Those that are linked in, the CPU's first; NULL in the place of one that is not. */
-enum { lumen_num_drivers = 4 };
+enum { lumen_num_drivers = 5 };
 extern const lumen_driver *const lumen_drivers[lumen_num_drivers];
 
 extern const lumen_driver lumen_driver_cpu;

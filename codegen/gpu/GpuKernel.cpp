@@ -32,6 +32,14 @@ Value GpuKernel::allocateShared(Type type, int64_t elements) {
   return argument;
 }
 
+void GpuKernel::shareNumbers(LoopEmitter &emit, Value count,
+                             llvm::function_ref<void(LoopEmitter &, Value number)> body) {
+  auto loop =
+      scf::ForOp::create(emit.builder, loc, thread, count, emit.constant(launch.block));
+  LoopEmitter inner(*this, OpBuilder(loop.getBody()->getTerminator()));
+  body(inner, loop.getInductionVar());
+}
+
 void GpuKernel::emitUnits(Value first, Value step,
                           llvm::function_ref<void(LoopEmitter &, Value unit)> body) {
   auto loop = scf::ForOp::create(builder, loc, first, units, step);
@@ -71,6 +79,8 @@ static KernelBuilder builderFor(Operation *root) {
     return buildReduction;
   case Family::Normalization:
     return buildNormalization;
+  case Family::Attention:
+    return buildAttention;
   default:
     return buildThreads;
   }

@@ -76,6 +76,15 @@ struct GpuKernel : loops::LoopKernel {
   void barrier() { barrier(builder); }
   void barrier(mlir::OpBuilder &at) { mlir::gpu::BarrierOp::create(at, loc); }
 
+  /// Calls `body` with the numbers below `count`, which the threads of the workgroup share out
+  /// among them, neighbours to neighbours.
+  void shareNumbers(LoopEmitter &emit, mlir::Value count,
+                    llvm::function_ref<void(LoopEmitter &, mlir::Value number)> body);
+  void shareNumbers(LoopEmitter &emit, int64_t count,
+                    llvm::function_ref<void(LoopEmitter &, mlir::Value number)> body) {
+    shareNumbers(emit, emit.constant(count), body);
+  }
+
   /// Calls `body` with every unit of this thread, where each thread does units of its own.
   void emitThreadUnits(llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
   /// Calls `body` with every unit of this workgroup, whose threads work together.
@@ -91,6 +100,7 @@ private:
 using KernelBuilder = mlir::LogicalResult (*)(GpuKernel &);
 
 // By family.
+mlir::LogicalResult buildAttention(GpuKernel &);
 mlir::LogicalResult buildElementwise(GpuKernel &); ///< and movement
 mlir::LogicalResult buildWindow(GpuKernel &);
 mlir::LogicalResult buildProduct(GpuKernel &); ///< contractions and convolutions

@@ -73,9 +73,32 @@ static int begin_batch(context *context, lumen_status *status) {
     return code;
   state->is_recording = true;
   state->num_recorded = 0;
+  /* What is cleared here, and what came before the batch. */
+  state->order = (gpu_order){.is_due = true};
   if (state->faults.own.buffer)
     api->clear(state, &state->faults);
   return LUMEN_OK;
+}
+
+/* Begins a command. */
+static void order(gpu_context *state, const gpu_access *accesses, uint32_t count) {
+  if (gpu_order_add(&state->order, accesses, count))
+    state->device->api->barrier(state);
+}
+
+/* A place in a block or in its twin, which have the same addresses. */
+typedef struct place {
+  const gpu_block *block;
+  const gpu_memory *memory;
+  uint64_t offset;
+} place;
+
+static void record_copy(gpu_context *state, place to, place from, uint64_t size) {
+  const gpu_access accesses[] = {{from.block->address + from.offset, size, false},
+                                 {to.block->address + to.offset, size, true}};
+  order(state, accesses, 2);
+  state->device->api->copy(state, to.memory->buffer, to.offset, from.memory->buffer, from.offset,
+                           size);
 }
 
 /* Fails for the first launch of the batch that had a fault. */
@@ -138,10 +161,8 @@ int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, 
   int code = begin_batch(context, status);
   if (code || !size)
     return code;
-  const gpu_api *api = state->device->api;
-  api->barrier(state);
-  api->copy(state, is_fetch ? block->twin.buffer : block->own.buffer, offset,
-            is_fetch ? block->own.buffer : block->twin.buffer, offset, size);
+  place own = {block, &block->own, offset}, twin = {block, &block->twin, offset};
+  record_copy(state, is_fetch ? twin : own, is_fetch ? own : twin, size);
   return LUMEN_OK;
 }
 
@@ -150,7 +171,6 @@ int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, 
 static int carry(context *context, const void *memory, uint64_t size, bool is_fetch,
                  lumen_status *status) {
   gpu_context *state = context->device_state;
-  const gpu_api *api = state->device->api;
   const gpu_block *block = gpu_block_of(state, memory);
   if (!block || block->own.address)
     return LUMEN_OK;
@@ -167,15 +187,12 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
     code = begin_batch(context, status);
     if (code)
       break;
-    api->barrier(state);
     char *host = block->address + offset + at;
-    if (is_fetch) {
-      api->copy(state, state->staging.own.buffer, 0, block->own.buffer, offset + at, count);
-    } else {
+    if (!is_fetch)
       memcpy(state->staging.address, host, count);
-      api->copy(state, block->own.buffer, offset + at, state->staging.own.buffer, 0, count);
-    }
-    api->barrier(state);
+    place own = {block, &block->own, offset + at};
+    place staging = {&state->staging, &state->staging.own, 0};
+    record_copy(state, is_fetch ? staging : own, is_fetch ? own : staging, count);
     code = flush(context, status);
     if (is_fetch && !code)
       memcpy(host, state->staging.address, count);
@@ -200,11 +217,9 @@ static int gpu_copy(context *context, void *to, const void *from, uint64_t size,
   int code = begin_batch(context, status);
   if (code)
     return code;
-  const gpu_api *api = state->device->api;
-  api->barrier(state);
-  api->copy(state, target->own.buffer, (uint64_t)((char *)to - target->address), source->own.buffer,
-            (uint64_t)((const char *)from - source->address), size);
-  api->barrier(state);
+  record_copy(state, (place){target, &target->own, (uint64_t)((char *)to - target->address)},
+              (place){source, &source->own, (uint64_t)((const char *)from - source->address)},
+              size);
   return LUMEN_OK;
 }
 
@@ -242,9 +257,10 @@ static int launch_on_host(context *context, uint32_t index, lumen_status *status
 /* What is bound for an argument, and the bytes before its first element; false: more than a
  * kernel can reach. */
 static bool bind_argument(const gpu_context *state, uint32_t buffer, const void *address,
-                          gpu_binding *info, int32_t *before) {
+                          gpu_binding *info, gpu_access *access, int32_t *before) {
   const gpu_block *block = address ? gpu_block_of(state, address) : NULL;
   *before = 0;
+  *access = (gpu_access){address, 0, false};
   if (!block) { /* nothing is read or written there */
     *info = (gpu_binding){state->parameters.own.buffer, 0, LUMEN_ALIGNMENT};
     return true;
@@ -254,6 +270,9 @@ static bool bind_argument(const gpu_context *state, uint32_t buffer, const void 
   uint64_t size = lumen_bytes_at(&state->schedule.storages, buffer, address);
   if (size > block->size - offset)
     size = block->size - offset;
+  /* Nobody writes to weights. */
+  if (block != &state->device->weights && block != &state->device->init)
+    access->size = size;
   uint64_t range = align_to(offset - begin + size, 4);
   if (range > block->size - begin)
     range = block->size - begin;
@@ -289,26 +308,33 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
     return code;
 
   gpu_binding bound[gpu_most_bindings];
+  gpu_access accesses[gpu_most_bindings];
   uint32_t num_args = abi->kernels[launch->kernel].num_args, count = 0;
   uint64_t first = state->num_recorded * state->parameter_stride;
   int32_t *words = (int32_t *)(void *)(state->parameters.address + first);
   *words++ = (int32_t)grid;
   *words++ = (int32_t)workgroups;
-  for (; count < num_args; ++count)
+  for (; count < num_args; ++count) {
     if (!bind_argument(state, abi->arg_buffers[launch->first_arg + count],
-                       binding->args[launch->first_arg + count], &bound[count], words++))
+                       binding->args[launch->first_arg + count], &bound[count], &accesses[count],
+                       words++))
       return launch_on_host(context, index, status);
+    accesses[count].is_write = count >= num_args - launch->num_outputs;
+  }
   for (uint32_t i = 0; i < launch->num_sizes; ++i)
     *words++ = (int32_t)sizes[i];
   bound[count++] = (gpu_binding){state->parameters.own.buffer, first, state->parameter_stride};
-  if (variant->scratch_size)
-    bound[count++] =
-        (gpu_binding){state->scratch.own.buffer, 0, workgroups * variant->scratch_size};
+  uint32_t num_accesses = num_args;
+  if (variant->scratch_size) {
+    uint64_t size = workgroups * variant->scratch_size;
+    bound[count++] = (gpu_binding){state->scratch.own.buffer, 0, size};
+    accesses[num_accesses++] = (gpu_access){state->scratch.address, size, true};
+  }
   if (kernel->launch->flags & LUMEN_ABI_GPU_FAULTS)
     bound[count++] = (gpu_binding){state->faults.own.buffer,
                                    state->num_recorded * state->fault_stride, fault_bytes};
 
-  device->api->barrier(state);
+  order(state, accesses, num_accesses);
   gpu_dispatch dispatch = {launch->kernel, count, bound, workgroups, launch->nodes};
   code = device->api->dispatch(state, &dispatch, status);
   if (code)

@@ -4,6 +4,7 @@
 #define LUMEN_GPU_BATCH_H
 
 #include "gpu_device.h"
+#include "gpu_order.h"
 #include "schedule.h"
 
 /* A part of a block, for a kernel. */
@@ -41,6 +42,7 @@ typedef struct gpu_context {
   uint64_t parameter_stride, fault_stride;
   uint32_t num_recorded; /* launches in the batch */
   uint32_t *recorded;    /* which */
+  gpu_order order;
   bool is_recording;
   bool is_running;      /* the batch has been submitted, and nobody has waited for it */
   lumen_status failure; /* of a batch of this run: nothing can be read of it */

@@ -8,7 +8,7 @@
  *   int8=0    it has the extension of small numbers, but no arithmetic on bytes
  * It looks for calls that Vulkan does not allow, where the validation layer is too slow or
  * the real device offers too much; and where the instance ends, it says what has not been
- * destroyed. */
+ * destroyed, and what was recorded. */
 #define _GNU_SOURCE
 #include "weak_vulkan.h"
 
@@ -250,7 +250,8 @@ static void weak_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice physica
 }
 
 static void weak_DestroyInstance(VkInstance instance, const void *allocator) {
-  fprintf(stderr, "weak_vulkan: %d objects are left\n", seen.live);
+  fprintf(stderr, "weak_vulkan: %d objects are left; %d dispatches and %d barriers\n", seen.live,
+          seen.dispatches, seen.barriers);
   real.DestroyInstance(instance, allocator);
 }
 

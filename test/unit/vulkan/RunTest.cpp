@@ -197,6 +197,34 @@ TEST_F(VulkanRunTest, ScratchWithinTheRange) {
   }
 }
 
+// Launches that touch different memory need not wait for each other; those that read or
+// write what an earlier one has written, or write what it has read, do.
+TEST_F(VulkanRunTest, WaitsWhereItMust) {
+  VulkanModel model;
+  uint32_t x = model.in("x"), a = model.slot(0, 5), b = model.slot(0, 5), y = model.out("y");
+  model.sum({x}, a);       // the first of a batch waits for what was before
+  model.sum({x}, b);       // for none
+  model.sum({a, x}, y);    // for the first
+  model.sum({b}, b);       // for none since then
+  model.sum({x, y}, a);    // for the third
+  model.sum({a, b, y}, y); // for the one before
+  OpenModel opened(model.finish(), "vulkan");
+  ASSERT_STREQ(opened.status.message, "");
+  Values given(model, 1);
+  lumen_value in[] = {given.value()}, out[1] = {};
+  (void)counts();
+  ASSERT_EQ(opened.run(in, out), "");
+  weak_vulkan_counts seen = counts();
+  EXPECT_EQ(seen.dispatches, 6);
+  // The last one is before the host looks.
+  EXPECT_EQ(seen.barriers, 5);
+  for (int i : {0, 3}) {
+    auto v = static_cast<float>(i);
+    float a0 = v + 1, b0 = v + 2, y0 = a0 + v + 1, a1 = v + y0 + 1;
+    EXPECT_EQ(floats(out[0])[i], a1 + b0 + y0 + 1);
+  }
+}
+
 // A device may have the extension of small numbers without all that it is about.
 TEST_F(VulkanRunTest, AsksForExtensionsByName) {
   ScopedEnv weak("WEAK_VULKAN", "int8=0");

@@ -21,7 +21,7 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "models"))
 
-from compare import (DEVICES, LEVEL_FLAGS, LEVELS, environment, machine_flags,  # noqa: E402
+from compare import (DEVICES, LEVEL_FLAGS, LEVELS, complaints, environment, machine_flags,  # noqa: E402
                      output_file, targets)
 
 onnxruntime.set_default_logger_severity(4)
@@ -157,6 +157,8 @@ def call(command, **options):
         words = (result.stderr or result.stdout).strip()[-6000:]
         raise Broken(f"{Path(command[0]).name}: exit status {result.returncode}: {words}",
                      result.returncode)
+    if complaints(result.stdout):
+        raise Broken(f"{Path(command[0]).name}: {complaints(result.stdout)[-6000:]}")
     return result
 
 

@@ -62,8 +62,16 @@ def targets(levels):
 def environment(level):
     """In which lumen-run takes the code of a level."""
     if level in DEVICES:
-        return dict(os.environ, LUMEN_DEVICE=DEVICES[level][1])
+        # The layer has a say in each run: see `complaints`.
+        return dict(os.environ, LUMEN_DEVICE=DEVICES[level][1],
+                    VK_INSTANCE_LAYERS="VK_LAYER_KHRONOS_validation")
     return dict(os.environ, LUMEN_DEVICE="cpu", LUMEN_CPU_LEVEL=level)
+
+
+def complaints(words):
+    """What Vulkan's validation layer says of a run."""
+    return "\n".join(line for line in words.splitlines()
+                     if "Validation" in line or "VUID-" in line)
 
 
 def run(command, **options):
@@ -72,7 +80,20 @@ def run(command, **options):
                             stderr=subprocess.STDOUT, text=True, **options)
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\nexit status {result.returncode}\n{result.stdout}")
+    if complaints(result.stdout):
+        sys.exit(f"{' '.join(map(str, command))}\n{complaints(result.stdout)}")
     return result.stdout
+
+
+def check_device(artifact, level):
+    """A device's level is there for all kernels: the host runs none."""
+    if level not in DEVICES:
+        return
+    signature = json.loads(run(["lumen-run", artifact, "--json", "--signature"],
+                               env=environment(level)))["signature"]
+    used = {entry["name"]: entry["kernels"] for entry in signature["levels"] if entry["kernels"]}
+    if set(used) - {level}:
+        sys.exit(f"{artifact}: kernels by level are {used}, expected all of them at {level}")
 
 
 def random_inputs(session, model, seed):
@@ -190,6 +211,7 @@ def compare(name, model, args, folder):
                 continue
             outputs = folder / f"{level}-{threads}"
             outputs.mkdir()
+            check_device(artifact, level)
             run(["lumen-run", artifact, *inputs, "--threads", threads, "--save-outputs", outputs],
                 env=environment(level))
             worst = [errors(np.load(output_file(outputs, output)), value, args.rtol, args.atol)

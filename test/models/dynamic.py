@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from compare import (DTYPES, LEVELS, LEVEL_FLAGS, ROOT, environment, errors, load_value,
-                     machine_flags, parse, run, save_value, targets)
+from compare import (DTYPES, LEVELS, LEVEL_FLAGS, ROOT, check_device, environment, errors,
+                     load_value, machine_flags, parse, run, save_value, targets)
 from models import MODELS
 
 SMALL_ARENA = 16 * 1024  # bytes
@@ -125,6 +125,7 @@ def run_steps(artifact, feeds, carried, args, folder):
         for name, value in feed.items():
             save_value(folder / f"in{index}", name, value)
         command += ["--inputs", folder / f"in{index}"]
+    check_device(artifact, args.level)
     env = environment(args.level)
     if args.asan is not None:
         env["LD_PRELOAD"] = args.asan

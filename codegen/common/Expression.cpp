@@ -538,9 +538,7 @@ void ExpressionEmitter::checkIndices(Value picked, Value wrapped, Value size, Va
   }
   auto widened = [&](Value value) -> Value {
     Type wide = builder.getI64Type();
-    if (isa<IndexType>(value.getType()))
-      return make<arith::IndexCastOp>(wide, value);
-    if (value.getType() == wide)
+    if (isa<IndexType>(value.getType()) || value.getType() == wide)
       return value;
     return isUnsigned ? make<arith::ExtUIOp>(wide, value) : make<arith::ExtSIOp>(wide, value);
   };
@@ -560,12 +558,26 @@ LaneIndex ExpressionEmitter::pick(Value indices, LanePlace where, const SymExpr 
   Value picked = emitAt(indices, where);
   LaneIndex lane;
   if (uniform) {
-    picked = make<arith::IndexCastOp>(builder.getIndexType(), picked);
-    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, index(0));
-    Value wrapped = make<arith::AddIOp>(picked, index(size));
-    lane.base = make<arith::SelectOp>(negative, wrapped, picked);
-    checkIndices(picked, lane.base, index(size), nullptr, isUnsigned);
-    return clamp(lane, 0, size - 1, 1);
+    // Clamped before it becomes an index, which may have fewer bits.
+    bool isLong = picked.getType().isInteger(64);
+    Type indexType = builder.getIndexType(), type = isLong ? picked.getType() : indexType;
+    if (!isLong && isUnsigned)
+      picked = make<arith::IndexCastUIOp>(type, picked);
+    else if (!isLong)
+      picked = make<arith::IndexCastOp>(type, picked);
+    auto number = [&](const SymExpr &expr) -> Value {
+      Value value = index(expr);
+      return isLong ? make<arith::IndexCastOp>(type, value) : value;
+    };
+    Value zero = number(0), extent = number(size);
+    Value negative = make<arith::CmpIOp>(arith::CmpIPredicate::slt, picked, zero);
+    Value wrapped = make<arith::AddIOp>(picked, extent);
+    wrapped = make<arith::SelectOp>(negative, wrapped, picked);
+    checkIndices(picked, wrapped, extent, nullptr, isUnsigned);
+    lane.base = make<arith::MinSIOp>(make<arith::MaxSIOp>(wrapped, zero), number(size - 1));
+    if (isLong)
+      lane.base = make<arith::IndexCastOp>(indexType, lane.base);
+    return lane;
   }
   auto type = cast<VectorType>(picked.getType());
   VectorType target = indexVector(lanes);

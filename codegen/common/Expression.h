@@ -49,14 +49,14 @@ public:
   };
   using Source = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, const Position &)>;
 
-  /// What to do, where the builder stands, with an index (i64) that lies outside of a
-  /// dimension (i64).
+  /// What to do, where the builder stands, with an index that lies outside of a dimension;
+  /// both of index type or i64.
   using BadIndex =
       std::function<void(mlir::OpBuilder &, mlir::Location, mlir::Value index, mlir::Value size)>;
 
   /// Makes gathers check their indices. Without it they are only clamped.
   void onBadIndex(BadIndex handler) { badIndex = std::move(handler); }
-  /// Says that an index (i64) lies outside of a dimension (i64).
+  /// Says that an index lies outside of a dimension; both of index type or i64.
   void reportBadIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
                       mlir::Value size) const {
     if (badIndex)

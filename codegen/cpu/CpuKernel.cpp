@@ -154,16 +154,16 @@ static void emitReturn(CpuKernel &kernel, FaultRecord &faults, LaunchShape &shap
   Value code = faults.code();
   Value isFault = builder.createOrFold<arith::CmpIOp>(
       loc, arith::CmpIPredicate::ne, code,
-      arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(LUMEN_ABI_OK)));
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(LUMEN_ABI_OK)));
   auto ifOp = scf::IfOp::create(builder, loc, isFault, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    Value about = kernel.scratchView(0, builder.getI64Type(), 2);
-    for (int64_t i = 0; i < 2; ++i)
-      memref::StoreOp::create(builder, loc, faults.about(i), about, kernel.index(i));
+    // Two numbers, on hosts that keep the low word first.
+    Value about = kernel.scratchView(0, builder.getI32Type(), FaultRecord::kWords);
+    for (int64_t i = 0; i < FaultRecord::kWords; ++i)
+      memref::StoreOp::create(builder, loc, faults.word(i), about, kernel.index(i));
   }
-  code = arith::TruncIOp::create(builder, loc, builder.getI32Type(), code);
   func::ReturnOp::create(builder, loc, code);
 }
 

@@ -95,7 +95,6 @@ static void emitPublish(GpuKernel &kernel, loops::FaultRecord &record, Value fau
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
   };
   auto store = [&](Value value, int64_t at) {
-    value = arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
     memref::StoreOp::create(builder, loc, value, faults, kernel.index(at));
   };
   auto enter = [&](arith::CmpIPredicate predicate, Value a, Value b) {
@@ -104,19 +103,62 @@ static void emitPublish(GpuKernel &kernel, loops::FaultRecord &record, Value fau
     builder.setInsertionPointToStart(ifOp.thenBlock());
   };
   Value code = record.code();
-  Value ok = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(LUMEN_ABI_OK));
-  enter(arith::CmpIPredicate::ne, code, ok);
+  enter(arith::CmpIPredicate::ne, code, word(LUMEN_ABI_OK));
   Value taken =
       memref::AtomicRMWOp::create(builder, loc, builder.getI32Type(), arith::AtomicRMWKind::addi,
                                   word(1), faults, ValueRange{kernel.index(1)});
   enter(arith::CmpIPredicate::eq, taken, word(0));
-  Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
-  for (int64_t i = 0; i < 2; ++i) {
-    Value number = record.about(i);
-    store(number, 2 + 2 * i);
-    store(arith::ShRUIOp::create(builder, loc, number, shift), 3 + 2 * i);
-  }
+  for (int64_t i = 0; i < loops::FaultRecord::kWords; ++i)
+    store(record.word(i), 2 + i);
   store(code, 0);
+}
+
+// Where counting ends. What is bound begins up to an alignment before the first element.
+static constexpr int64_t kEndOfCounting = int64_t{1} << 31, kCountingMargin = 1 << 16;
+
+/// The most that a kernel counts, of elements of its arguments from the first to the last and
+/// of values inside of it. 0: no more than what is known to fit, or the grid.
+static SymExpr reachOf(dispatch::KernelOp kernel, const SymExpr &grid) {
+  SymExpr reach = 0;
+  auto include = [&](const SymExpr &count) {
+    auto isCovered = [&](const SymExpr &by) { return (by - count).isNonNegative(); };
+    if (isCovered(kEndOfCounting - kCountingMargin - 1) || isCovered(reach))
+      return;
+    if (!grid.asConstant() && isCovered(grid))
+      return; // whoever launches it looks at the grid
+    reach = (count - reach).isNonNegative() ? count : SymExpr::max(reach, count);
+  };
+  if (grid.asConstant())
+    include(grid);
+  auto includeMemory = [&](Type type, const Sizes &strides) {
+    SymExpr last = 0;
+    for (auto [size, stride] : llvm::zip_equal(sizesOf(cast<RankedTensorType>(type)), strides))
+      last += (size - 1) * stride;
+    include(last + 1);
+  };
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    includeMemory(type, kernel.getArgumentStrides(i));
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+    includeMemory(type, kernel.getResultStrides(i));
+  for (Operation &op : kernel.getBody().front())
+    for (Type type : op.getResultTypes())
+      include(product(sizesOf(cast<RankedTensorType>(type))));
+  return reach;
+}
+
+/// Makes a grid of a kernel that counts beyond 32 bits not fit them either, and emits a
+/// diagnostic where that is known now.
+static LogicalResult limitReach(dispatch::KernelOp kernel, SymExpr &grid) {
+  SymExpr reach = reachOf(kernel, grid);
+  if (!reach.isValid())
+    return kernel.emitError("has sizes that are too long to tell how far the kernel counts");
+  std::optional<int64_t> count = reach.asConstant();
+  if (count && *count > 0)
+    return kernel.emitError("counts to ") << *count << ", which is too far for a kernel of a GPU";
+  if (!count)
+    grid = SymExpr::max(grid, SymExpr::floorDiv(reach + kCountingMargin, kEndOfCounting) *
+                                  kEndOfCounting);
+  return success();
 }
 
 namespace {
@@ -196,6 +238,8 @@ FailureOr<GpuLaunch> gpucode::buildKernel(dispatch::KernelOp kernel, const Capab
   else if (failed(builderFor(frame.root)(frame)))
     return failure();
   GpuLaunch &launch = frame.launch;
+  if (failed(limitReach(kernel, launch.grid)))
+    return failure();
   LaunchShape perThread{launch.grid, 1, static_cast<uint64_t>(launch.scratchSize)};
   if (faults.finish(perThread)) {
     launch.hasFaults = true;
@@ -203,6 +247,13 @@ FailureOr<GpuLaunch> gpucode::buildKernel(dispatch::KernelOp kernel, const Capab
   }
   gpu::ReturnOp::create(body, loc);
   launch.scratchSize = llvm::alignTo(perThread.scratchSize, LUMEN_ALIGNMENT) * launch.block;
+  if (launch.sharedSize > caps.sharedBytes)
+    return kernel.emitError("needs ") << launch.sharedSize << " bytes of workgroup memory, expected "
+                                      << caps.sharedBytes << " at most";
+  if (launch.scratchSize > caps.scratchBytes)
+    return kernel.emitError("needs ") << launch.scratchSize
+                                      << " bytes of memory for each workgroup, expected "
+                                      << caps.scratchBytes << " at most";
   flattenMemory(frame);
 
   function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch.block), 1, 1});

@@ -36,16 +36,21 @@ inline constexpr llvm::StringLiteral kAliased = "lumen.aliased";
 
 /// What builders may ask of a device.
 struct Capabilities : loops::Capabilities {
-  Capabilities() { vectorBytes = 0; } // each thread works on single elements
+  Capabilities() {
+    vectorBytes = 0; // each thread works on single elements
+    indexBits = 32;
+  }
 
-  int64_t maxThreads = 128;        ///< of a workgroup
-  int64_t sharedBytes = 16 << 10;  ///< workgroup memory
-  int64_t scratchBytes = 64 << 10; ///< of a workgroup, that a device is asked to give
+  int64_t maxThreads = 128;       ///< of a workgroup
+  int64_t sharedBytes = 16 << 10; ///< workgroup memory
+  int64_t scratchBytes = 8 << 20; ///< of a workgroup: some must fit a device at a time
 };
 
 /// How a kernel is launched; see lumen_abi_gpu_launch.
 struct GpuLaunch {
-  SymExpr grid = 1; ///< work units
+  /// Work units. More than 32 bits count where that holds for anything that the kernel
+  /// counts, so that whoever launches it finds out by this number alone.
+  SymExpr grid = 1;
   int64_t block = 1;
   int64_t unitsPerWorkgroup = 1;
   int64_t sharedSize = 0;

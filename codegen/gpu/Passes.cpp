@@ -40,13 +40,55 @@ struct NarrowCompare : OpRewritePattern<arith::CmpIOp> {
   }
 };
 
+/// Makes what is converted lie in the range of the integers `type`; NaN becomes the least of
+/// it. Of the approximations' conversions nothing else matters than that they give some
+/// number: what lies outside is undefined, and drivers that make poison of it would let that
+/// swallow the result.
+static void keepDefined(Operation *conversion, bool isUnsigned) {
+  OpBuilder builder(conversion);
+  Location loc = conversion->getLoc();
+  Value value = conversion->getOperand(0);
+  auto type = cast<FloatType>(value.getType());
+  unsigned width = conversion->getResult(0).getType().getIntOrFloatBitWidth();
+  // The bounds that the type has: halves end before integers do.
+  auto bound = [&](const APInt &integer) -> Value {
+    APFloat number(type.getFloatSemantics());
+    number.convertFromAPInt(integer, !isUnsigned, APFloat::rmTowardZero);
+    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, number));
+  };
+  Value low = bound(isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width));
+  Value high = bound(isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
+  auto keep = [&](arith::CmpFPredicate predicate, Value limit) {
+    Value fits = arith::CmpFOp::create(builder, loc, predicate, value, limit);
+    value = arith::SelectOp::create(builder, loc, fits, value, limit);
+  };
+  keep(arith::CmpFPredicate::OGE, low);
+  keep(arith::CmpFPredicate::OLE, high);
+  conversion->setOperand(0, value);
+}
+
 /// The approximations of the CPU, so that devices agree to the last bits.
 struct Expand : PassWrapper<Expand, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
   StringRef getArgument() const override { return "lumen-gpu-expand"; }
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet made(context);
+    addPatterns(made);
+    patterns = std::make_shared<FrozenRewritePatternSet>(std::move(made));
+    return success();
+  }
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<NarrowCompare>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), *patterns)))
+      return signalPassFailure();
+    getOperation()->walk([](Operation *op) {
+      if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+        keepDefined(op, isa<arith::FPToUIOp>(op));
+    });
+  }
+
+private:
+  static void addPatterns(RewritePatternSet &patterns) {
+    patterns.add<NarrowCompare>(patterns.getContext());
     populateMathApproximations(patterns);
     // Of which devices promise no more than a few digits.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
@@ -58,9 +100,9 @@ struct Expand : PassWrapper<Expand, OperationPass<>> {
       rewriter.replaceOp(op, emitArcTangent(rewriter, op.getLoc(), op.getOperand()));
       return success();
     });
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
   }
+
+  std::shared_ptr<const FrozenRewritePatternSet> patterns; ///< shared by copies of the pass
 };
 
 /// Replaces a module by what the builders make of its kernels.

@@ -192,6 +192,11 @@ public:
 
   void build();
 
+  /// Workgroup memory of such tiles.
+  static int64_t sharedBytes(const Product &product, int64_t each) {
+    return 2 * kSide * each * kDepth * product.sumType.getIntOrFloatBitWidth() / 8;
+  }
+
 private:
   // Threads of a workgroup stand in a square; their elements are kSide apart.
   static constexpr int64_t kDepth = 16, kSide = 8;
@@ -326,7 +331,8 @@ LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
     return buildByElement(kernel, product);
   // Of large ones, tiles that load an eighth of what they multiply.
   bool isLarge = rows >= 256 && typicalValue(product.columns) >= 64 &&
-                 product.sumType.getIntOrFloatBitWidth() <= 32;
+                 product.sumType.getIntOrFloatBitWidth() <= 32 &&
+                 TiledProduct::sharedBytes(product, 8) <= kernel.device.sharedBytes;
   TiledProduct(kernel, product, isLarge ? 8 : 4).build();
   return success();
 }

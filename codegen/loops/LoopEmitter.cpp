@@ -110,15 +110,18 @@ void LoopEmitter::store(Value value, const Access &access, ValueRange indices) {
 }
 
 Value LoopEmitter::placeOf(Value index, bool isUnsigned, Value size, Value &isInside) {
-  Value given = toIndex(index, isUnsigned);
-  Value place = select(less(given, constant(0)), add(given, size), given);
+  // Compared before it becomes an index, which may have fewer bits.
+  bool isLong = index.getType().isInteger(64);
+  Value given = isLong ? index : toIndex(index, isUnsigned);
+  Value extent = isLong ? toI64(size) : size, zero = isLong ? toI64(constant(0)) : constant(0);
+  Value place = select(less(given, zero), add(given, extent), given);
   // One unsigned comparison: what is negative is a large number.
-  Value fits = make<arith::CmpIOp>(arith::CmpIPredicate::ult, place, size);
+  Value fits = make<arith::CmpIOp>(arith::CmpIPredicate::ult, place, extent);
   branch(negate(fits), [&](LoopEmitter &e) {
-    kernel.expression.reportBadIndex(e.builder, loc, e.toI64(given), e.toI64(size));
+    kernel.expression.reportBadIndex(e.builder, loc, given, extent);
   });
   isInside = isInside ? both(isInside, fits) : fits;
-  return place;
+  return isLong ? toIndex(place) : place;
 }
 
 void LoopEmitter::walk(ArrayRef<SymExpr> sizes, ArrayRef<Value> outer,

@@ -67,7 +67,7 @@ public:
   // Elements: indices one per dimension; floats of 16 bits as f32, booleans as i1.
   mlir::Value load(const Access &access, mlir::ValueRange indices);
   void store(mlir::Value value, const Access &access, mlir::ValueRange indices);
-  /// The place that an index of the model means in a dimension of `size`. One that
+  /// The place that an integer of the model means in a dimension of `size`. One that
   /// lies outside ends the run; `isInside` becomes false then.
   mlir::Value placeOf(mlir::Value index, bool isUnsigned, mlir::Value size, mlir::Value &isInside);
   /// Walks all elements of a box, the first `skip` dimensions at given indices.

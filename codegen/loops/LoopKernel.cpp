@@ -68,19 +68,37 @@ FaultRecord::FaultRecord(LoopKernel &kernel) : kernel(kernel) {
   });
 }
 
+/// The low and the high word of a number of index type or i64.
+static std::array<Value, 2> wordsOf(OpBuilder &builder, Location loc, Value number,
+                                    int64_t indexBits) {
+  Type word = builder.getI32Type(), wide = builder.getI64Type();
+  if (number.getType().isIndex() && indexBits == 32) {
+    Value low = arith::IndexCastOp::create(builder, loc, word, number);
+    Value sign = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(31));
+    return {low, arith::ShRSIOp::create(builder, loc, low, sign)};
+  }
+  if (number.getType().isIndex())
+    number = arith::IndexCastOp::create(builder, loc, wide, number);
+  Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+  Value high = arith::ShRUIOp::create(builder, loc, number, shift);
+  return {arith::TruncIOp::create(builder, loc, word, number),
+          arith::TruncIOp::create(builder, loc, word, high)};
+}
+
 void FaultRecord::record(OpBuilder &at, Location loc, int32_t code, Value first, Value second) {
   auto index = [&](OpBuilder &b, int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  auto number = [&](OpBuilder &b, int64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  auto number = [&](OpBuilder &b, int32_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
   };
   if (!memory) {
     OpBuilder b(at.getContext());
     b.setInsertionPointAfterValue(kernel.scratch);
     offset = arith::ConstantOp::create(b, loc, b.getIndexAttr(0));
-    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI64Type());
-    memory = memref::ViewOp::create(b, loc, type, kernel.scratch, offset, ValueRange{index(b, 3)});
+    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
+    memory = memref::ViewOp::create(b, loc, type, kernel.scratch, offset,
+                                    ValueRange{index(b, 1 + kWords)});
     memref::StoreOp::create(b, loc, number(b, LUMEN_ABI_OK), memory, index(b, 0));
   }
   Value recorded = memref::LoadOp::create(at, loc, memory, index(at, 0));
@@ -89,26 +107,24 @@ void FaultRecord::record(OpBuilder &at, Location loc, int32_t code, Value first,
   auto ifOp = scf::IfOp::create(at, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inside = ifOp.getThenBodyBuilder();
   memref::StoreOp::create(inside, loc, number(inside, code), memory, index(inside, 0));
-  memref::StoreOp::create(inside, loc, first, memory, index(inside, 1));
-  memref::StoreOp::create(inside, loc, second, memory, index(inside, 2));
+  int64_t place = 1;
+  for (Value about : {first, second})
+    for (Value word : wordsOf(inside, loc, about, kernel.caps.indexBits))
+      memref::StoreOp::create(inside, loc, word, memory, index(inside, place++));
 }
 
 bool FaultRecord::finish(LaunchShape &shape) {
   if (!memory)
     return false;
-  uint64_t begin = llvm::alignTo(shape.scratchSize, sizeof(int64_t));
-  begin = std::max<uint64_t>(begin, 2 * sizeof(int64_t)); // behind what the caller reads
+  uint64_t begin = llvm::alignTo(shape.scratchSize, sizeof(int32_t));
+  begin = std::max<uint64_t>(begin, kWords * sizeof(int32_t)); // behind what the caller reads
   offset.setValueAttr(kernel.builder.getIndexAttr(begin));
-  shape.scratchSize = begin + 3 * sizeof(int64_t);
+  shape.scratchSize = begin + (1 + kWords) * sizeof(int32_t);
   return true;
 }
 
-Value FaultRecord::code() {
-  return memref::LoadOp::create(kernel.builder, kernel.loc, memory, kernel.index(0));
-}
-
-Value FaultRecord::about(int64_t i) {
-  return memref::LoadOp::create(kernel.builder, kernel.loc, memory, kernel.index(i + 1));
+Value FaultRecord::load(int64_t at) {
+  return memref::LoadOp::create(kernel.builder, kernel.loc, memory, kernel.index(at));
 }
 
 LogicalResult loops::checkStaticTypes(LoopKernel &kernel) {

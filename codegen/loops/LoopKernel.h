@@ -24,6 +24,7 @@ struct Capabilities {
   int64_t vectorBytes = 32;   ///< widest vector register; 0: elements one by one
   int64_t numRegisters = 16;  ///< vector registers
   bool maskedOps = false;     ///< masked loads and stores without cost
+  int64_t indexBits = 64;     ///< of index arithmetic
   int64_t l1Bytes = 32 << 10; ///< data cache per core
   int64_t l2Bytes = 1 << 20;
   /// LLVM's intrinsic that multiplies integers of 16 bits and adds neighbours in 32.
@@ -115,10 +116,13 @@ mlir::FailureOr<LaunchShape> buildUnique(LoopKernel &);
 mlir::LogicalResult checkWindow(LoopKernel &);
 void emitWindow(LoopKernel &, mlir::OpBuilder &builder, const Position &position);
 
-/// What a kernel remembers of a fault until it ends: three numbers in its scratch memory,
-/// behind all that the builder keeps there.
+/// What a kernel remembers of a fault until it ends, in its scratch memory, behind all that
+/// the builder keeps there. In words of 32 bits, as not every GPU has more.
 class FaultRecord {
 public:
+  /// The low and the high word of the two numbers that a fault is about.
+  static constexpr int64_t kWords = 4;
+
   /// Of `kernel`, whose gathers it makes check their indices.
   explicit FaultRecord(LoopKernel &kernel);
 
@@ -127,20 +131,21 @@ public:
   bool finish(LaunchShape &shape);
 
   // Where the kernel's builder stands, once finished.
-  /// i64: a lumen_abi_fault.
-  mlir::Value code();
-  /// i64: the first or second number about it.
-  mlir::Value about(int64_t i);
+  /// i32: a lumen_abi_fault.
+  mlir::Value code() { return load(0); }
+  /// i32: one of the kWords words about it.
+  mlir::Value word(int64_t i) { return load(i + 1); }
 
 private:
-  /// Where `at` stands: code, and two numbers (i64) about it. The first fault of a call
-  /// stays, so that what is told does not depend on how a grid is cut.
+  mlir::Value load(int64_t at);
+  /// Where `at` stands: code, and two numbers (index or i64) about it. The first fault of a
+  /// call stays, so that what is told does not depend on how a grid is cut.
   void record(mlir::OpBuilder &at, mlir::Location loc, int32_t code, mlir::Value first,
               mlir::Value second);
 
   LoopKernel &kernel;
   mlir::arith::ConstantOp offset; ///< of the record; known in the end
-  mlir::Value memory;             ///< memref<?xi64>: code, first, second
+  mlir::Value memory;             ///< memref<?xi32>: code, and the words
 };
 
 /// Emits a diagnostic where an expression of the kernel reads a symbol that it does

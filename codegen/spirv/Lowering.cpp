@@ -21,11 +21,8 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "mlir/Dialect/SPIRV/Transforms/Passes.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/SPIRV/Serialization.h"
 #include "mlir/Transforms/Passes.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace lumen;
@@ -131,19 +128,6 @@ static void expandUnsignedCast(arith::IndexCastUIOp op) {
   op.erase();
 }
 
-/// The approximations convert NaN to an integer whose value does not matter; drivers that make
-/// poison of it would let that swallow the result.
-static void keepDefined(arith::FPToSIOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Type type = op.getIn().getType();
-  Value low = arith::ConstantOp::create(
-      builder, loc,
-      builder.getFloatAttr(type, -std::ldexp(1.0, op.getType().getIntOrFloatBitWidth() - 1)));
-  Value isNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, op.getIn(), low);
-  op.setOperand(arith::SelectOp::create(builder, loc, isNumber, op.getIn(), low));
-}
-
 /// Vulkan leaves the remainder of negative numbers undefined, and what upstream makes of it
 /// some drivers compute wrongly.
 static void expandRemainder(arith::RemSIOp op) {
@@ -178,8 +162,6 @@ void BindArguments::bind(gpu::GPUFuncOp function) {
       expandRemainder(remainder);
     else if (auto cast = dyn_cast<arith::IndexCastUIOp>(op))
       expandUnsignedCast(cast);
-    else if (auto conversion = dyn_cast<arith::FPToSIOp>(op))
-      keepDefined(conversion);
   });
   // Upstream converts allocations in workgroup memory, but not attributions.
   OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
@@ -225,12 +207,16 @@ static void markAliased(spirv::ModuleOp module, llvm::SmallDenseSet<int64_t> ali
       variable->setAttr("aliased", UnitAttr::get(module.getContext()));
 }
 
-/// The LUMEN_ABI_GPU_* bits of the capabilities that a module declares.
-static uint64_t featuresOf(spirv::ModuleOp module) {
+/// Adds up the LUMEN_ABI_GPU_* bits of the capabilities that a module declares. Emits a
+/// diagnostic where there is none for one, as a device could not be asked for it.
+static LogicalResult findFeatures(spirv::ModuleOp module, uint64_t &features) {
   using C = spirv::Capability;
-  uint64_t features = 0;
+  features = 0;
   for (C capability : module.getVceTriple()->getCapabilities())
     switch (capability) {
+    case C::Matrix:
+    case C::Shader:
+      break; // what all of Vulkan has
     case C::Int8:
     case C::StorageBuffer8BitAccess:
       features |= LUMEN_ABI_GPU_INT8;
@@ -254,9 +240,10 @@ static uint64_t featuresOf(spirv::ModuleOp module) {
       features |= LUMEN_ABI_GPU_SUBGROUPS;
       break;
     default:
-      break;
+      return module.emitError("needs the capability ")
+             << spirv::stringifyCapability(capability) << ", which no feature stands for";
     }
-  return features;
+  return success();
 }
 
 void spirvcode::prepareContext(MLIRContext &context) {
@@ -264,13 +251,7 @@ void spirvcode::prepareContext(MLIRContext &context) {
   context.loadDialect<spirv::SPIRVDialect>();
 }
 
-spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
-  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
-  llvm::SmallDenseSet<int64_t> aliased = findAliased(gpuModule);
-  gpuModule->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
-  module->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
-
-  PassManager manager(module.getContext());
+Lowering::Lowering(MLIRContext *context) : manager(context) {
   manager.enableVerifier(false);
   gpucode::buildSimplification(manager);
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
@@ -285,6 +266,13 @@ spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
   modules.addPass(spirv::createSPIRVUpdateVCEPass());
   modules.addPass(createCanonicalizerPass());
   modules.addPass(createCSEPass());
+}
+
+spirv::ModuleOp Lowering::lower(ModuleOp module) {
+  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  llvm::SmallDenseSet<int64_t> aliased = findAliased(gpuModule);
+  gpuModule->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
+  module->setAttr(spirv::getTargetEnvAttrName(), makeEnvironment(module.getContext()));
   if (failed(manager.run(module)))
     return {};
   auto spirvModules = module.getOps<spirv::ModuleOp>();
@@ -298,12 +286,13 @@ spirv::ModuleOp spirvcode::lowerModule(ModuleOp module) {
   return result;
 }
 
-LogicalResult spirvcode::emitModule(ModuleOp module, SmallVectorImpl<uint32_t> &words,
-                                    uint64_t &features) {
-  spirv::ModuleOp lowered = lowerModule(module);
+LogicalResult Lowering::emit(ModuleOp module, SmallVectorImpl<uint32_t> &words,
+                             uint64_t &features) {
+  spirv::ModuleOp lowered = lower(module);
   if (!lowered)
     return failure();
-  features = featuresOf(lowered);
+  if (failed(findFeatures(lowered, features)))
+    return failure();
   return spirv::serialize(lowered, words);
 }
 
@@ -321,10 +310,11 @@ struct LowerPass : PassWrapper<LowerPass, OperationPass<ModuleOp>> {
                     scf::SCFDialect, spirv::SPIRVDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
+    Lowering lowering(&getContext());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
       OwningOpRef<ModuleOp> alone = ModuleOp::create(kernel.getLoc());
       kernel->moveBefore(alone->getBody(), alone->getBody()->end());
-      spirv::ModuleOp lowered = lowerModule(*alone);
+      spirv::ModuleOp lowered = lowering.lower(*alone);
       if (!lowered)
         return signalPassFailure();
       lowered->moveBefore(getOperation().getBody(), getOperation().getBody()->end());

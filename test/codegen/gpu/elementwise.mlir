@@ -49,9 +49,22 @@ dispatch.kernel @open(%x: tensor<?xf32, #lumen.dims<["n"]>>) -> tensor<?x4xf32, 
 // CHECK-SAME: lumen.scratch = 4096
 // CHECK: gpu.func @picks(
 // CHECK-SAME: %[[FAULTS:[^:]*]]: memref<?xi32> {lumen.binding = 5 : i32}
-// CHECK-SAME: memref<?xi64> {lumen.binding = 4 : i32})
+// CHECK-SAME: memref<?xi32> {lumen.binding = 4 : i32})
 // CHECK: memref.atomic_rmw addi %{{.*}}, %[[FAULTS]]
 dispatch.kernel @picks(%x: tensor<9x2xf32>, %i: tensor<4xi64>) -> tensor<4x2xf32> {
   %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<9x2xf32>, tensor<4xi64> -> tensor<4x2xf32>
   dispatch.yield %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// Units may be few where elements are many: the grid fits 32 bits only where all that the
+// kernel counts does.
+
+// CHECK-LABEL: gpu.module @far
+// CHECK-SAME: lumen.grid = "max(2, 2147483648*floordiv(m*n + 16384, 536870912))"
+dispatch.kernel @far(%x: tensor<?x?x4xi8, #lumen.dims<["n", "m", "4"]>>, %i: tensor<2xi32>) -> tensor<2xi8> attributes {dispatch.sizes = ["n", "m"]} {
+  %0 = lumen.reshape %x : tensor<?x?x4xi8, #lumen.dims<["n", "m", "4"]>> -> tensor<?xi8, #lumen.dims<["4*n*m"]>>
+  %1 = lumen.gather %0, %i {axis = 0 : i64} : tensor<?xi8, #lumen.dims<["4*n*m"]>>, tensor<2xi32> -> tensor<2xi8>
+  dispatch.yield %1 : tensor<2xi8>
 }

@@ -78,3 +78,34 @@ dispatch.kernel @turn(%x: tensor<8x4xf32>) -> tensor<4x8xf32> {
   %0 = lumen.transpose %x [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
   dispatch.yield %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// What is converted to an integer lies in its range, on both sides; NaN does not pass either
+// comparison, where Vulkan would leave the result undefined.
+
+// CHECK-LABEL: spirv.module @__spv__whole
+// CHECK-DAG: %[[LOW:.*]] = spirv.Constant 0.000000e+00 : f32
+// CHECK-DAG: %[[HIGH:.*]] = spirv.Constant 4.29496704E+9 : f32
+// CHECK: spirv.FOrdGreaterThanEqual %{{.*}}, %[[LOW]]
+// CHECK: %[[ABOVE:.*]] = spirv.FOrdGreaterThanEqual %[[X:.*]], %[[LOW]]
+// CHECK-NEXT: %[[RAISED:.*]] = spirv.Select %[[ABOVE]], %[[X]], %[[LOW]]
+// CHECK-NEXT: %[[BELOW:.*]] = spirv.FOrdLessThanEqual %[[RAISED]], %[[HIGH]]
+// CHECK-NEXT: %[[INSIDE:.*]] = spirv.Select %[[BELOW]], %[[RAISED]], %[[HIGH]]
+// CHECK: spirv.ConvertFToU %[[INSIDE]]
+dispatch.kernel @whole(%x: tensor<64xf32>) -> tensor<64xui32> {
+  %0 = lumen.convert %x : tensor<64xf32> -> tensor<64xui32>
+  dispatch.yield %0 : tensor<64xui32>
+}
+
+// -----
+
+// Indices of 32 bits are checked without numbers of 64, which not all devices have.
+
+// CHECK-LABEL: spirv.module @__spv__picks
+// CHECK-SAME: requires #spirv.vce<v1.0, [Shader, Matrix],
+// CHECK: spirv.AtomicIAdd
+dispatch.kernel @picks(%x: tensor<9x2xf32>, %i: tensor<4xi32>) -> tensor<4x2xf32> {
+  %0 = lumen.gather %x, %i {axis = 0 : i64} : tensor<9x2xf32>, tensor<4xi32> -> tensor<4x2xf32>
+  dispatch.yield %0 : tensor<4x2xf32>
+}

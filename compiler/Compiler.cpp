@@ -88,7 +88,8 @@ private:
   bool runStages();
   bool prepare();
   bool claimOutputs();
-  bool step(StringRef name, llvm::function_ref<bool()> body);
+  /// `subject`: what progress tells behind the name.
+  bool step(StringRef name, llvm::function_ref<bool()> body, const Twine &subject = "");
   bool import();
   bool runStage(const Stage &stage, unsigned number);
   bool generateCode(CodeForm form);
@@ -133,9 +134,9 @@ bool Compilation::claimOutputs() {
          (options.memoryReport.empty() || check(outputs.claimText(options.memoryReport)));
 }
 
-bool Compilation::step(StringRef stepName, llvm::function_ref<bool()> body) {
+bool Compilation::step(StringRef stepName, llvm::function_ref<bool()> body, const Twine &subject) {
   if (options.progress)
-    options.progress(stepName, stepNumber, stages().size() + 2);
+    options.progress((stepName + subject).str(), stepNumber, stages().size() + 2);
   ++stepNumber;
   auto start = std::chrono::steady_clock::now();
   bool ok = body();
@@ -259,16 +260,18 @@ bool Compilation::runStages() {
   }
   if (options.checkOnly)
     return true;
+  auto generate = [&](CodeForm form) {
+    auto names = llvm::map_range(targets, [](const auto &target) { return target->getName(); });
+    return step("codegen", [&] { return generateCode(form); }, " for " + llvm::join(names, ", "));
+  };
   if (isText(options.emit)) {
     CodeForm form = options.emit == "llvm" ? CodeForm::LLVM : CodeForm::Assembly;
-    return step("codegen", [&] { return generateCode(form); }) &&
-           writeText(options.output, [&](raw_ostream &os) {
+    return generate(form) && writeText(options.output, [&](raw_ostream &os) {
              for (auto &text : code.objects)
                os.write(text.data(), text.size());
            });
   }
-  return step("codegen", [&] { return generateCode(CodeForm::Object); }) &&
-         step("link", [&] { return link(); });
+  return generate(CodeForm::Object) && step("link", [&] { return link(); });
 }
 
 bool Compilation::run() { return prepare() && runStages() && check(outputs.keep()); }

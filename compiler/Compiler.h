@@ -31,7 +31,8 @@ struct CompileOptions {
   std::string stopAfter;    ///< a stage; nothing after it runs
   std::string memoryReport; ///< path of a JSON file, or empty
   std::string dumpStages;   ///< a folder for one numbered dump per stage, or empty
-  /// Called when a step begins: its name, its number from 0, the number of steps.
+  /// Called when a step begins: its name and what it is for, its number from 0, the number of
+  /// steps.
   std::function<void(llvm::StringRef, unsigned, unsigned)> progress;
 };
 

@@ -10,11 +10,9 @@
 #define LUMEN_CODEGEN_CPU_MICROKERNEL_H
 
 #include "codegen/cpu/Epilogue.h"
+#include "dialects/Lumen/PackedWeights.h"
 
 namespace lumen::cpu {
-
-/// Columns of a packed panel; see `lumen.contract` and `lumen.conv`.
-inline constexpr int64_t kPanelColumns = 64;
 
 /// Rows of the tallest tile.
 inline constexpr int64_t kMaxTileRows = 28;

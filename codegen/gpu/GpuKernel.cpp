@@ -248,12 +248,13 @@ FailureOr<GpuLaunch> gpucode::buildKernel(dispatch::KernelOp kernel, const Capab
   gpu::ReturnOp::create(body, loc);
   launch.scratchSize = llvm::alignTo(perThread.scratchSize, LUMEN_ALIGNMENT) * launch.block;
   if (launch.sharedSize > caps.sharedBytes)
-    return kernel.emitError("needs ") << launch.sharedSize << " bytes of workgroup memory, expected "
-                                      << caps.sharedBytes << " at most";
+    return kernel.emitError("needs ")
+           << launch.sharedSize << " bytes of workgroup memory, expected " << caps.sharedBytes
+           << " at most";
   if (launch.scratchSize > caps.scratchBytes)
-    return kernel.emitError("needs ") << launch.scratchSize
-                                      << " bytes of memory for each workgroup, expected "
-                                      << caps.scratchBytes << " at most";
+    return kernel.emitError("needs ")
+           << launch.scratchSize << " bytes of memory for each workgroup, expected "
+           << caps.scratchBytes << " at most";
   flattenMemory(frame);
 
   function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch.block), 1, 1});

@@ -3,13 +3,11 @@
 #include "codegen/gpu/Product.h"
 
 #include "codegen/loops/Rows.h"
+#include "dialects/Lumen/PackedWeights.h"
 
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::gpucode;
-
-/// Columns of a packed operand stand in panels of this many; see lumen.contract.
-static constexpr int64_t kPanelColumns = 64;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 

@@ -117,9 +117,8 @@ Value LoopEmitter::placeOf(Value index, bool isUnsigned, Value size, Value &isIn
   Value place = select(less(given, zero), add(given, extent), given);
   // One unsigned comparison: what is negative is a large number.
   Value fits = make<arith::CmpIOp>(arith::CmpIPredicate::ult, place, extent);
-  branch(negate(fits), [&](LoopEmitter &e) {
-    kernel.expression.reportBadIndex(e.builder, loc, given, extent);
-  });
+  branch(negate(fits),
+         [&](LoopEmitter &e) { kernel.expression.reportBadIndex(e.builder, loc, given, extent); });
   isInside = isInside ? both(isInside, fits) : fits;
   return isLong ? toIndex(place) : place;
 }

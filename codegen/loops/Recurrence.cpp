@@ -8,14 +8,13 @@
 
 #include "codegen/loops/LoopEmitter.h"
 #include "codegen/loops/Nest.h"
+#include "dialects/Lumen/PackedWeights.h"
 
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::loops;
 
 namespace {
-
-constexpr int64_t kPanel = 64; // columns of a packed parameter
 
 class CellEmitter {
 public:
@@ -83,7 +82,8 @@ void CellEmitter::allocate() {
     operands[product] = state ? *state : makeBuffer(lhs.getShape(), lhs.getDimSize(1));
     auto type = cast<RankedTensorType>(product.getType());
     // Whole panels are written.
-    products[product] = makeBuffer(type.getShape(), llvm::alignTo(type.getDimSize(1), kPanel));
+    products[product] =
+        makeBuffer(type.getShape(), llvm::alignTo(type.getDimSize(1), kPanelColumns));
     expression.bindMemory(product.getResult(), products[product]);
   }
 }
@@ -119,7 +119,7 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
     position.vectorDim = lanes == 1 ? -1 : dim;
     position.lanes = lanes;
   };
-  int64_t columns = std::min<int64_t>(kPanel, 8 * lanes), blocks = kPanel / columns;
+  int64_t columns = std::min<int64_t>(kPanelColumns, 8 * lanes), blocks = kPanelColumns / columns;
   int64_t vectors = columns / lanes, unroll = std::max<int64_t>(1, 8 / vectors);
   Value zero = arith::ConstantOp::create(emit.builder, emit.loc, emit.builder.getZeroAttr(vector));
   emit.loop(emit.constant(0), emit.constant(panels * blocks), [&](LoopEmitter &e, Value block) {
@@ -152,7 +152,7 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
     for (int64_t k = main; k < depth; ++k)
       for (int64_t i = 0; i < vectors; ++i)
         sums[i] = accumulate(e, e.constant(k), sums[i], i);
-    Value begin = e.add(e.mul(panel, e.constant(kPanel)), column);
+    Value begin = e.add(e.mul(panel, e.constant(kPanelColumns)), column);
     for (int64_t i = 0; i < vectors; ++i) {
       Value sum = sums[i];
       for (int64_t step = 1; step < unroll; ++step)

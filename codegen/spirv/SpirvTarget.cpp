@@ -44,15 +44,15 @@ bool SpirvTarget::selectLevels(StringRef text, std::string &error) {
 FailureOr<CompiledKernels> SpirvTarget::compile(ArrayRef<dispatch::KernelOp> kernels, const Level &,
                                                 const CodegenOptions &, CodeForm) const {
   std::optional<Lowering> lowering;
-  return gpucode::compileEach(
-      kernels, gpucode::Capabilities(), [&](ModuleOp module, KernelBinary &binary) {
-        if (!lowering)
-          lowering.emplace(module.getContext());
-        SmallVector<uint32_t, 0> words;
-        if (failed(lowering->emit(module, words, binary.features)))
-          return failure();
-        const char *bytes = reinterpret_cast<const char *>(words.data());
-        binary.code.assign(bytes, bytes + words.size() * sizeof(uint32_t));
-        return success();
-      });
+  return gpucode::compileEach(kernels, gpucode::Capabilities(),
+                              [&](ModuleOp module, KernelBinary &binary) {
+                                if (!lowering)
+                                  lowering.emplace(module.getContext());
+                                SmallVector<uint32_t, 0> words;
+                                if (failed(lowering->emit(module, words, binary.features)))
+                                  return failure();
+                                const char *bytes = reinterpret_cast<const char *>(words.data());
+                                binary.code.assign(bytes, bytes + words.size() * sizeof(uint32_t));
+                                return success();
+                              });
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Lumen/Lumen.h"
+#include "dialects/Lumen/PackedWeights.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -173,18 +174,15 @@ Type lumen::productElementType(Type lhs, Type rhs) {
   return lhs == rhs ? lhs : Type();
 }
 
-/// Columns of a packed operand stand in panels of this many.
-static constexpr int64_t kPanel = 64;
-
 SmallVector<int64_t> lumen::packedPanelShape(Type element, int64_t taps, int64_t channels) {
   bool isInteger = isa<IntegerType>(element);
   int64_t rows = channels;
   if (!ShapedType::isDynamic(rows))
     rows = taps * (isInteger ? llvm::divideCeil(channels, 4) : channels);
   if (!isInteger)
-    return {rows, kPanel};
-  return element.isInteger(16) ? SmallVector<int64_t>{rows, 2, kPanel, 2}
-                               : SmallVector<int64_t>{rows, kPanel, 4};
+    return {rows, kPanelColumns};
+  return element.isInteger(16) ? SmallVector<int64_t>{rows, 2, kPanelColumns, 2}
+                               : SmallVector<int64_t>{rows, kPanelColumns, 4};
 }
 
 /// Checks the operands and gives the element type of the result.
@@ -196,7 +194,7 @@ static FailureOr<Type> expectProduct(Operation *op) {
 }
 
 static int64_t panels(int64_t columns) {
-  return ShapedType::isDynamic(columns) ? columns : llvm::divideCeil(columns, kPanel);
+  return ShapedType::isDynamic(columns) ? columns : llvm::divideCeil(columns, kPanelColumns);
 }
 
 /// Checks a packed constant against the layout that LumenOps.td gives.

@@ -1,5 +1,6 @@
 //===- PackWeights.cpp - weights in the order that kernels read -----------===//
 
+#include "dialects/Lumen/PackedWeights.h"
 #include "passes/graph/Constants.h"
 #include "passes/graph/Passes.h"
 
@@ -16,9 +17,6 @@ namespace lumen {
 #include "passes/graph/Passes.h.inc"
 } // namespace lumen
 
-/// Columns of a panel.
-static constexpr int64_t kPanel = 64;
-
 namespace {
 
 /// A weight as a matrix per group: element (g, k, n) of the source lies
@@ -26,7 +24,7 @@ namespace {
 struct WeightMatrix {
   const char *data;
   std::vector<int64_t> groups, rows, columns;
-  int64_t getPanels() const { return llvm::divideCeil(columns.size(), kPanel); }
+  int64_t getPanels() const { return llvm::divideCeil(columns.size(), kPanelColumns); }
 };
 
 } // namespace
@@ -67,11 +65,11 @@ static void packPanels(const WeightMatrix &matrix, MutableArrayRef<char> bytes) 
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t block = unit % blocks, panel = unit / blocks % panels, group = unit / blocks / panels;
       int64_t firstRow = block * kRows, lastRow = std::min(firstRow + kRows, depth);
-      int64_t first = panel * kPanel, columns = std::min(kPanel, width - first);
-      float *to = out + ((group * panels + panel) * depth + firstRow) * kPanel;
+      int64_t first = panel * kPanelColumns, columns = std::min(kPanelColumns, width - first);
+      float *to = out + ((group * panels + panel) * depth + firstRow) * kPanelColumns;
       int64_t base = matrix.groups[group];
       if (columnsContiguous) {
-        for (int64_t k = firstRow; k < lastRow; ++k, to += kPanel)
+        for (int64_t k = firstRow; k < lastRow; ++k, to += kPanelColumns)
           std::memcpy(to,
                       matrix.data + (base + matrix.rows[k] + matrix.columns[first]) *
                                         static_cast<int64_t>(sizeof(float)),
@@ -81,7 +79,7 @@ static void packPanels(const WeightMatrix &matrix, MutableArrayRef<char> bytes) 
       for (int64_t n = 0; n < columns; ++n) {
         int64_t column = base + matrix.columns[first + n];
         for (int64_t k = firstRow; k < lastRow; ++k)
-          to[(k - firstRow) * kPanel + n] = elementAt(matrix.data, column + matrix.rows[k]);
+          to[(k - firstRow) * kPanelColumns + n] = elementAt(matrix.data, column + matrix.rows[k]);
       }
     }
   });
@@ -132,9 +130,9 @@ static void packIntegers(const ConstantView &view, const WeightMatrix &matrix, i
       static_cast<int64_t>(matrix.groups.size()) * panels, bytes.size(),
       [&](int64_t begin, int64_t end) {
         for (int64_t unit = begin; unit < end; ++unit) {
-          int64_t first = unit % panels * kPanel, base = matrix.groups[unit / panels];
+          int64_t first = unit % panels * kPanelColumns, base = matrix.groups[unit / panels];
           int64_t columns =
-              std::min(kPanel, static_cast<int64_t>(matrix.columns.size()) - first);
+              std::min(kPanelColumns, static_cast<int64_t>(matrix.columns.size()) - first);
           for (int64_t k = 0; k < depth; ++k) {
             int64_t inTap = k % channels, inGroup = inTap % 4;
             int64_t group = unit * panelGroups + k / channels * llvm::divideCeil(channels, 4) +
@@ -144,10 +142,10 @@ static void packIntegers(const ConstantView &view, const WeightMatrix &matrix, i
                   integerAt(view, base + matrix.rows[k] + matrix.columns[first + n]);
               if (isWide)
                 reinterpret_cast<int16_t *>(
-                    bytes.data())[((group * 2 + inGroup % 2) * kPanel + n) * 2 + inGroup / 2] =
-                    static_cast<int16_t>(value);
+                    bytes.data())[((group * 2 + inGroup % 2) * kPanelColumns + n) * 2 +
+                                  inGroup / 2] = static_cast<int16_t>(value);
               else
-                bytes[(group * kPanel + n) * 4 + inGroup] = static_cast<char>(value);
+                bytes[(group * kPanelColumns + n) * 4 + inGroup] = static_cast<char>(value);
             }
           }
         }
@@ -166,7 +164,7 @@ static Value makePacked(OpBuilder &builder, Location loc, const ConstantView &vi
     return makeConstant(builder, loc, type, [&](MutableArrayRef<char> bytes) {
       packIntegers(view, matrix, channels, element.isInteger(16), bytes);
     });
-  if (view.isSplat() && matrix.columns.size() % kPanel == 0)
+  if (view.isSplat() && matrix.columns.size() % kPanelColumns == 0)
     return makeSplat(builder, loc, type, view);
   return makeConstant(builder, loc, type,
                       [&](MutableArrayRef<char> bytes) { packPanels(matrix, bytes); });

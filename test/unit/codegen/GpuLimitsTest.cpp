@@ -33,8 +33,7 @@ FailureOr<gpucode::GpuLaunch> build(StringRef text, const gpucode::Capabilities 
   if (!module)
     return failure();
   OwningOpRef<ModuleOp> built = ModuleOp::create(module->getLoc());
-  auto launch =
-      gpucode::buildKernel(*module->getOps<dispatch::KernelOp>().begin(), caps, *built);
+  auto launch = gpucode::buildKernel(*module->getOps<dispatch::KernelOp>().begin(), caps, *built);
   EXPECT_TRUE(failed(launch) || succeeded(verify(*built)));
   return launch;
 }

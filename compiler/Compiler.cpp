@@ -19,14 +19,19 @@
 using namespace mlir;
 using namespace lumen;
 
+/// Code for every target, and a schedule that devices share with the host.
+static bool isAuto(const CompileOptions &options) { return options.target == "auto"; }
+
 /// Makes the targets that the options name; returns what is wrong with them.
 static std::string selectTargets(const CompileOptions &options, Targets &targets) {
   targets.clear();
-  for (StringRef text : llvm::split(options.target, ',')) {
+  std::string all = llvm::join(targetNames(), ",");
+  for (StringRef text : llvm::split(isAuto(options) ? all : options.target, ',')) {
     StringRef name = text.split(':').first, levels = text.split(':').second;
     std::unique_ptr<Target> target = createTarget(name);
     if (!target)
-      return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", "))
+      return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", ") +
+              ", or auto for all")
           .str();
     if (levels.empty() && text.contains(':'))
       return ("target '" + text + "' has no level after ':'").str();
@@ -216,6 +221,7 @@ bool Compilation::link() {
   if (failed(described))
     return false;
   link::ModelTables &tables = *described;
+  tables.flags = isAuto(options) ? LUMEN_ABI_ROUTE : 0;
   std::vector<SmallVector<char, 0>> storage;
   link::Weights weights = buildWeights(*module, storage);
   report.kernels = tables.kernels.size();

@@ -214,7 +214,8 @@ void ScheduleBuilder::addBuffer(BufferOp op) {
     buffer.offset = *offset;
   else
     buffer.offset_expr = exprs.add(op.getOffsetBytes());
-  buffer.size = op.getBytes().asConstant().value_or(0);
+  buffer.size_expr = LUMEN_ABI_NONE;
+  bufferBytes.push_back(op.getBytes());
   bufferIndex[op] = tables.buffers.size();
   tables.buffers.push_back(buffer);
 }
@@ -275,6 +276,12 @@ void ScheduleBuilder::addLaunch(LaunchOp op) {
     }
   }
   work.push_back({flopsOf(kernel).substitute(sizeOfName), bytes});
+  for (auto [out, type] : llvm::zip_equal(op.getOuts(), kernel.getResultTypes())) {
+    SymExpr dense = product(sizesOf(cast<RankedTensorType>(type))).substitute(sizeOfName) *
+                    elementBytes(getElementTypeOrSelf(type));
+    if (dense != out.getDefiningOp<BufferOp>().getBytes())
+      tables.buffers[bufferIndex.lookup(out)].has_gaps = 1;
+  }
   launch.numSizes = tables.sizeExprs.size() - launch.firstSize;
   tick();
   step(LUMEN_ABI_STEP_LAUNCH, tables.launches.size());
@@ -461,8 +468,8 @@ void ScheduleBuilder::addBlock(Block &block) {
   }
 }
 
-/// What launches do, for reports, when all that matters has been added. An expression that
-/// is too complicated leaves it unknown.
+/// What launches do and how long buffers are, when all that errors hang on has been added.
+/// An expression that is too complicated leaves it unknown.
 void ScheduleBuilder::addWork() {
   exprs.beginReports();
   auto add = [&](const SymExpr &amount, uint64_t &number, uint32_t &expr) {
@@ -475,6 +482,8 @@ void ScheduleBuilder::addWork() {
     add(amounts.first, launch.flops, launch.flopsExpr);
     add(amounts.second, launch.bytes, launch.bytesExpr);
   }
+  for (auto [buffer, bytes] : llvm::zip_equal(tables.buffers, bufferBytes))
+    add(bytes, buffer.size, buffer.size_expr);
 }
 
 /// Gives expressions, labels and times their final numbers.
@@ -494,8 +503,10 @@ void ScheduleBuilder::finish() {
     }
   for (uint32_t &expr : tables.sizeExprs)
     expr = exprs.indexOf(expr);
-  for (lumen_abi_buffer &buffer : tables.buffers)
+  for (lumen_abi_buffer &buffer : tables.buffers) {
     buffer.offset_expr = exprs.indexOf(buffer.offset_expr);
+    buffer.size_expr = exprs.indexOf(buffer.size_expr);
+  }
   auto dimsOf = [](link::Value &value) {
     return value.dims ? MutableArrayRef<link::Dim>(*value.dims) : MutableArrayRef<link::Dim>();
   };

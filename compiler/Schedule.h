@@ -109,6 +109,7 @@ private:
   std::vector<lumen_abi_step> steps;
   std::vector<size_t> labels;
   std::vector<size_t> stepOfTime;
+  std::vector<SymExpr> bufferBytes; ///< by buffer
   /// Operations and bytes of each launch.
   std::vector<std::pair<SymExpr, SymExpr>> work;
 };

@@ -129,6 +129,7 @@ struct ModelTables {
   std::vector<lumen_abi_step> steps; ///< Empty: run `launches` in order.
   std::vector<Call> calls;
 
+  uint32_t flags = 0; ///< LUMEN_ABI_ROUTE
   uint64_t arenaLowerBound = 0;
   uint64_t bytesWithoutSharing = 0;
 

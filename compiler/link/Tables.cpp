@@ -296,6 +296,7 @@ void Emitter::run() {
   row.num_buffers = tables.buffers.size();
   row.num_launches = tables.launches.size();
   row.num_inits = tables.inits.size();
+  row.flags = tables.flags;
   row.init_size = tables.initSize;
   row.arena_size = tables.arenaSize;
   row.num_symbols = tables.symbols.size();

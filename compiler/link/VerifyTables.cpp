@@ -135,8 +135,9 @@ Error Verifier::buffer(size_t index, const lumen_abi_buffer &buffer) {
   std::string what = formatv("buffer {0}", index);
   if (Error error = inRange(what, "storage", buffer.storage, tables.storages.size()))
     return error;
-  if (Error error = optional(what, "expression", buffer.offset_expr, tables.exprs.size()))
-    return error;
+  for (uint32_t expr : {buffer.offset_expr, buffer.size_expr})
+    if (Error error = optional(what, "expression", expr, tables.exprs.size()))
+      return error;
   const lumen_abi_storage &storage = tables.storages[buffer.storage];
   bool fixed = storage.size_expr == LUMEN_ABI_NONE && storage.region != LUMEN_ABI_HEAP;
   if (fixed && (buffer.offset > storage.size || buffer.size > storage.size - buffer.offset))

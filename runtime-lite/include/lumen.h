@@ -261,6 +261,8 @@ typedef struct lumen_device_rates {
   double gbytes; /* 10^9 bytes in a second, read and written */
   double launch_us, run_us; /* of one more kernel in a run, and of a run by itself */
   uint32_t is_measured;
+  uint32_t reserved;
+  double copy_gbytes; /* 10^9 bytes in a second, between the host's memory and the device's */
 } lumen_device_rates;
 
 typedef struct lumen_memory_info {
@@ -308,8 +310,24 @@ enum {
   /* Take the CPU where the device that was asked for is not there, is out of memory or is
    * lost; a run that ends so is done again. Without it such a failure is an error, unless
    * no device was asked for. */
-  LUMEN_FALL_BACK = 1
+  LUMEN_FALL_BACK = 1,
+  /* Let the device share each run with the CPU, launch by launch, by what is faster where,
+   * copies included; or let it run all that it has code for. With neither LUMEN_ROUTE=1 or 0
+   * decides, else a device shares where nobody named it and the file was compiled for that,
+   * by --target=auto. */
+  LUMEN_ROUTE = 2,
+  LUMEN_NO_ROUTE = 4
 };
+
+/* What runs are for, which decides what is the best: what one run takes, or how many there
+ * are in a second where several contexts run at once, so that what a device does beside its
+ * work, launches and waits, does not count, and its free memory does. LUMEN_GENERAL lies
+ * between. */
+typedef enum lumen_workload {
+  LUMEN_GENERAL = 0,
+  LUMEN_LATENCY = 1,
+  LUMEN_THROUGHPUT = 2
+} lumen_workload;
 
 typedef struct lumen_model_options {
   /* "vulkan", "vulkan:1" (kind, and index among those of the kind), a part of the name in
@@ -317,9 +335,11 @@ typedef struct lumen_model_options {
   const char *device;
   const char *cpu_level; /* use no higher one; NULL: LUMEN_CPU_LEVEL, else what the CPU has */
   uint32_t num_threads;  /* of the model's own pool; 0: see lumen_executor_create() */
-  uint32_t flags;        /* LUMEN_FALL_BACK */
+  uint32_t flags;        /* LUMEN_FALL_BACK and so on */
   lumen_executor *executor; /* instead of an own pool; must outlive the model */
-  uint64_t reserved_more[4];
+  uint32_t workload;        /* lumen_workload */
+  uint32_t reserved;
+  uint64_t reserved_more[3];
 } lumen_model_options;
 
 typedef struct lumen_context_options {
@@ -337,16 +357,17 @@ typedef struct lumen_context_options {
 
 /* ---- Profile ------------------------------------------------------------ */
 
-/* One launch of the schedule, or one operation on values that are no tensors, over
- * all runs since lumen_profile_enable(). In a loop it counts each time. */
+/* One launch of the schedule, one operation on values that are no tensors, or, on a device
+ * that is not the CPU, all copies one way between its memory and the host's, over all runs
+ * since lumen_profile_enable(). In a loop it counts each time. */
 typedef struct lumen_profile_entry {
-  const char *kernel; /* name of the kernel; "call" for an operation */
+  const char *kernel; /* name of the kernel; "call" for an operation, "copy" for copies */
   const char *nodes;  /* the ONNX nodes it computes, joined by " + " */
   const char *level;  /* of the variant that ran, the last time */
   uint64_t count, total_ns, min_ns;
   uint64_t total_flops, total_bytes; /* of all these launches; 0: not counted */
   /* How many of them the CPU ran: all where it is the model's device, else those that the
-   * device has no code for or cannot take, copies to the CPU and back included. */
+   * device has no code for or cannot take, or shares. */
   uint64_t host_count;
 } lumen_profile_entry;
 

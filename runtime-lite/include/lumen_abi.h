@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the meaning or layout of anything below changes. */
-#define LUMEN_ABI_VERSION 6u
+#define LUMEN_ABI_VERSION 7u
 
 /* Every buffer of the arena and every constant starts on such a boundary. */
 #define LUMEN_ALIGNMENT 64u
@@ -112,7 +112,10 @@ typedef struct lumen_abi_buffer {
   uint32_t storage;
   uint32_t offset_expr; /* LUMEN_ABI_NONE, or bytes to add to `offset` */
   uint64_t offset;      /* bytes, from the storage's base */
-  uint64_t size;        /* bytes, for reports; 0 where only the run knows */
+  uint64_t size;        /* bytes; 0 where only the run knows */
+  uint32_t size_expr;   /* LUMEN_ABI_NONE, or the bytes where `size` is 0: an expression that
+                         * may be undefined; then up to the end of the storage */
+  uint32_t has_gaps;    /* 1: what writes it leaves out bytes that other buffers have */
 } lumen_abi_buffer;
 
 /* ---- Sizes -------------------------------------------------------------- */
@@ -144,7 +147,8 @@ typedef enum lumen_abi_expr_op {
 typedef struct lumen_abi_expr {
   uint32_t op; /* lumen_abi_expr_op */
   uint32_t a, b;
-  uint32_t is_report; /* 1: reports alone read it; that it is undefined is no error */
+  uint32_t is_report; /* 1: reports alone read it, or size_expr of a buffer; that it is undefined
+                       * is no error */
   int64_t value;
 } lumen_abi_expr;
 
@@ -390,6 +394,9 @@ typedef struct lumen_abi_weights_header {
 
 /* ---- The model ---------------------------------------------------------- */
 
+/* Bits of lumen_abi_model.flags. */
+#define LUMEN_ABI_ROUTE (1u << 0) /* unless told otherwise, devices share launches with the host */
+
 typedef struct lumen_abi_model {
   uint32_t abi_version; /* LUMEN_ABI_VERSION of the compiler */
   uint32_t size;        /* sizeof(lumen_abi_model) of the compiler */
@@ -411,7 +418,8 @@ typedef struct lumen_abi_model {
   const uint32_t *arg_buffers;
   const lumen_abi_launch *launches;  /* in order of execution where there are no steps */
 
-  uint32_t num_inits, reserved;
+  uint32_t num_inits;
+  uint32_t flags;                    /* LUMEN_ABI_ROUTE */
   const lumen_abi_launch *inits;     /* run once per model and device at open */
   uint64_t init_size;                /* bytes of the INIT region */
 

@@ -17,7 +17,8 @@ enum {
   most_launches = 400
 };
 
-typedef enum kernel { multiply, copy, nothing, num_kernels } kernel;
+/* `nothing` copies as good as nothing, `pass` from an input to an output. */
+typedef enum kernel { multiply, copy, nothing, pass, num_kernels } kernel;
 
 /* ---- On a CPU ----------------------------------------------------------- */
 
@@ -82,9 +83,11 @@ typedef struct tables {
   lumen_abi_gpu_launch gpu;
   lumen_abi_variant variants[num_kernels][num_cpu_levels + num_targets];
   lumen_abi_kernel kernels[num_kernels];
-  lumen_abi_storage storage;
-  lumen_abi_buffer buffers[2];
-  uint32_t args[2];
+  lumen_abi_storage storages[3];
+  lumen_abi_buffer buffers[4];
+  uint32_t args[4];
+  lumen_abi_dim dim;
+  lumen_abi_value values[2];
   lumen_abi_launch launches[most_launches];
   lumen_abi_model abi;
   lumen_module module;
@@ -92,7 +95,7 @@ typedef struct tables {
 
 static void add_variant(tables *tables, kernel kernel, uint32_t level, const void *code,
                         uint64_t size) {
-  static const int64_t grids[] = {num_products, num_values, lumen_benchmark_block};
+  static const int64_t grids[] = {num_products, num_values, lumen_benchmark_block, num_values};
   lumen_abi_kernel *info = &tables->kernels[kernel];
   tables->variants[kernel][info->num_variants++] =
       (lumen_abi_variant){.level = level,
@@ -104,7 +107,7 @@ static void add_variant(tables *tables, kernel kernel, uint32_t level, const voi
 }
 
 static void fill(tables *tables, const lumen_api *api, kernel kernel, uint32_t count) {
-  static const char *const names[] = {"multiply", "copy", "copy"};
+  static const char *const names[] = {"multiply", "copy", "copy", "copy"};
   *tables = (struct tables){
       .gpu = {.block = lumen_benchmark_block, .units_per_workgroup = lumen_benchmark_block}};
   const uint64_t bytes = num_values * sizeof(float);
@@ -127,15 +130,30 @@ static void fill(tables *tables, const lumen_api *api, kernel kernel, uint32_t c
     tables->levels[num_levels] = (lumen_abi_level){.name = "benchmark", .target = code->target};
     add_variant(tables, multiply, num_levels, code->multiply.code, code->multiply.size);
     add_variant(tables, copy, num_levels, code->copy.code, code->copy.size);
-    add_variant(tables, nothing, num_levels++, code->copy.code, code->copy.size);
+    add_variant(tables, nothing, num_levels, code->copy.code, code->copy.size);
+    add_variant(tables, pass, num_levels++, code->copy.code, code->copy.size);
   }
-  tables->storage = (lumen_abi_storage){
-      .region = LUMEN_ABI_ARENA, .size = 2 * bytes, .size_expr = LUMEN_ABI_NONE, .last = count};
-  tables->buffers[0] = (lumen_abi_buffer){0, LUMEN_ABI_NONE, 0, bytes};
-  tables->buffers[1] = (lumen_abi_buffer){0, LUMEN_ABI_NONE, bytes, bytes};
-  tables->args[1] = 1;
+  const uint32_t regions[] = {LUMEN_ABI_ARENA, LUMEN_ABI_INPUT, LUMEN_ABI_OUTPUT};
+  for (uint32_t s = 0; s < 3; ++s)
+    tables->storages[s] = (lumen_abi_storage){.region = regions[s],
+                                              .size = s ? bytes : 2 * bytes,
+                                              .size_expr = LUMEN_ABI_NONE,
+                                              .last = count};
+  for (uint32_t b = 0; b < 4; ++b) {
+    tables->buffers[b] = (lumen_abi_buffer){.storage = b < 2 ? 0 : b - 1,
+                                            .offset_expr = LUMEN_ABI_NONE,
+                                            .offset = b == 1 ? bytes : 0,
+                                            .size = bytes,
+                                            .size_expr = LUMEN_ABI_NONE};
+    tables->args[b] = b;
+  }
+  tables->dim = (lumen_abi_dim){num_values, num_values, NULL, LUMEN_ABI_NONE, LUMEN_ABI_NONE};
+  for (uint32_t v = 0; v < 2; ++v)
+    tables->values[v] = (lumen_abi_value){
+        .name = v ? "to" : "from", .dtype = LUMEN_ABI_F32, .rank = 1, .dims = &tables->dim};
   for (uint32_t i = 0; i < count; ++i)
     tables->launches[i] = (lumen_abi_launch){.kernel = kernel,
+                                             .first_arg = kernel == pass ? 2 : 0,
                                              .num_outputs = 1,
                                              .nodes = names[kernel],
                                              .flops_expr = LUMEN_ABI_NONE,
@@ -149,9 +167,13 @@ static void fill(tables *tables, const lumen_api *api, kernel kernel, uint32_t c
                                   .num_kernels = num_kernels,
                                   .levels = tables->levels,
                                   .kernels = tables->kernels,
-                                  .num_storages = 1,
-                                  .storages = &tables->storage,
-                                  .num_buffers = 2,
+                                  .num_inputs = kernel == pass,
+                                  .num_outputs = kernel == pass,
+                                  .inputs = &tables->values[0],
+                                  .outputs = &tables->values[1],
+                                  .num_storages = 3,
+                                  .storages = tables->storages,
+                                  .num_buffers = 4,
                                   .num_launches = count,
                                   .buffers = tables->buffers,
                                   .arg_buffers = tables->args,
@@ -169,13 +191,16 @@ static double now(void) {
 }
 
 /* The shortest of several runs, in microseconds. */
-static int time_runs(lumen_context *context, double *shortest, lumen_status *status) {
+static int time_runs(lumen_context *context, const lumen_value *input, double *shortest,
+                     lumen_status *status) {
+  lumen_value output = {0};
+  uint32_t count = input != NULL;
   /* The first one touches memory and makes ready what is made once. */
-  int code = lumen_run_impl(context, NULL, 0, NULL, 0, status);
+  int code = lumen_run_impl(context, input, count, &output, count, status);
   double begin = now(), last = begin;
   *shortest = 1e12;
   for (int i = 0; !code && (i < 3 || (i < 100 && last - begin < 5e4)); ++i) {
-    code = lumen_run_impl(context, NULL, 0, NULL, 0, status);
+    code = lumen_run_impl(context, input, count, &output, count, status);
     double end = now();
     *shortest = end - last < *shortest ? end - last : *shortest;
     last = end;
@@ -194,7 +219,7 @@ typedef struct benchmark {
 static int time_launches(benchmark *benchmark, kernel kernel, uint32_t count, double *shortest,
                          lumen_status *status) {
   fill(&benchmark->tables, benchmark->api, kernel, count);
-  lumen_model_options options = {.device = benchmark->wanted};
+  lumen_model_options options = {.device = benchmark->wanted, .flags = LUMEN_NO_ROUTE};
   lumen_model *base;
   lumen_context *context = NULL;
   int code = lumen_model_open_impl(&benchmark->tables.module, &options, &base, status);
@@ -205,8 +230,14 @@ static int time_launches(benchmark *benchmark, kernel kernel, uint32_t count, do
   memcpy(benchmark->name, device->name, sizeof(benchmark->name));
   lumen_device_release(device);
   code = lumen_context_create_impl(base, NULL, &context, status);
+  int64_t shape[] = {num_values};
+  float *values = kernel == pass ? lumen_allocate(num_values * sizeof(float)) : NULL;
+  lumen_value input = lumen_tensor_value(values, LUMEN_F32, 1, shape);
+  if (!code && kernel == pass && !values)
+    code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "no memory to measure a device");
   if (!code)
-    code = time_runs(context, shortest, status);
+    code = time_runs(context, values ? &input : NULL, shortest, status);
+  free(values);
   if (context)
     (void)lumen_context_release_impl(context);
   (void)lumen_model_release_impl(base);
@@ -236,7 +267,7 @@ int lumen_benchmark_measure(const lumen_api *api, const char *device, lumen_devi
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "no memory to measure a device");
   state->api = api;
   state->wanted = device;
-  double one, many, flops, bytes;
+  double one, many, flops, bytes, passing;
   int code = time_launches(state, nothing, 1, &one, status);
   if (!code)
     code = time_launches(state, nothing, many_launches, &many, status);
@@ -244,13 +275,20 @@ int lumen_benchmark_measure(const lumen_api *api, const char *device, lumen_devi
     code = measure_rate(state, multiply, (double)num_products * flops_of_product, &flops, status);
   if (!code)
     code = measure_rate(state, copy, 2.0 * num_values * sizeof(float), &bytes, status);
+  if (!code)
+    code = time_launches(state, pass, 1, &passing, status);
   if (!code) {
     double launch = (many - one) / (many_launches - 1), least = 1e-3;
+    /* In and out again, beside the kernel itself. */
+    const double amount = 2.0 * num_values * sizeof(float);
+    double copying = passing - one - amount / bytes, shortest = amount / 1e6;
     *rates = (lumen_device_rates){.gflops = flops * 1e-3,
                                   .gbytes = bytes * 1e-3,
                                   .launch_us = launch > least ? launch : least,
                                   .run_us = one - launch > least ? one - launch : least,
-                                  .is_measured = 1};
+                                  .is_measured = 1,
+                                  .copy_gbytes =
+                                      amount * 1e-3 / (copying > shortest ? copying : shortest)};
     lumen_rates_keep(state->kind, state->name, rates);
   }
   free(state);

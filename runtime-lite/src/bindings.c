@@ -133,7 +133,11 @@ int lumen_resolve(const lumen_storages *storages, const plan *plan, uint32_t buf
 uint64_t lumen_bytes_at(const lumen_storages *storages, uint32_t buffer, const void *address) {
   const lumen_abi_buffer *info = &storages->abi->buffers[buffer];
   uint64_t before = (uint64_t)((const char *)address - storages->bases[info->storage]);
-  return info->size ? info->size : storages->space[info->storage] - before;
+  uint64_t rest = storages->space[info->storage] - before;
+  if (info->size || info->size_expr == LUMEN_ABI_NONE || storages->plan->causes[info->size_expr])
+    return info->size ? info->size : rest;
+  int64_t size = storages->plan->values[info->size_expr];
+  return size >= 0 && (uint64_t)size < rest ? (uint64_t)size : rest;
 }
 
 /* The sizes of a launch that `which` says, and the grid where they were the last ones. */

@@ -60,8 +60,8 @@ static inline int lumen_bind_launch(lumen_bindings *bindings, const plan *plan, 
 int lumen_resolve(const lumen_storages *storages, const plan *plan, uint32_t buffer, void **address,
                   lumen_status *status);
 
-/* Bytes of a buffer that begins at `address`, as many as can be: where nobody says how long
- * it is, up to the end of its storage. */
+/* Bytes of a buffer that begins at `address`: where nobody says how long it is, up to the end
+ * of its storage. */
 uint64_t lumen_bytes_at(const lumen_storages *storages, uint32_t buffer, const void *address);
 
 /* Work units of a launch of these sizes. */

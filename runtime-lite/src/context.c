@@ -367,9 +367,9 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
   context *context = (struct context *)base;
   const model *model = context->model;
   const lumen_abi_model *abi = model->abi;
+  uint32_t num_operations = abi->num_launches + abi->num_calls;
   if (!context->profile)
-    context->profile = lumen_allocate(((uint64_t)abi->num_launches + abi->num_calls) *
-                                      sizeof(lumen_profile_entry));
+    context->profile = lumen_allocate(((uint64_t)num_operations + 2) * sizeof(lumen_profile_entry));
   if (!context->profile)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY,
                       "%s: no memory for a profile of %u launches", abi->name, abi->num_launches);
@@ -385,12 +385,19 @@ int lumen_profile_enable_impl(lumen_context *base, lumen_status *status) {
   for (uint32_t i = 0; i < abi->num_calls; ++i)
     context->profile[abi->num_launches + i] = (lumen_profile_entry){
         .kernel = "call", .nodes = abi->calls[i].node, .level = "", .min_ns = UINT64_MAX};
+  for (uint32_t i = 0; i < 2; ++i)
+    context->profile[num_operations + i] =
+        (lumen_profile_entry){.kernel = "copy",
+                              .nodes = i ? "device to host" : "host to device",
+                              .level = "",
+                              .min_ns = UINT64_MAX};
   return LUMEN_OK;
 }
 
 const lumen_profile_entry *lumen_profile_entries_impl(const lumen_context *base, uint32_t *count) {
   const context *context = (const struct context *)base;
   const lumen_abi_model *abi = context->model->abi;
-  *count = context->profile ? abi->num_launches + abi->num_calls : 0;
+  bool has_copies = context->device->driver != &lumen_driver_cpu;
+  *count = context->profile ? abi->num_launches + abi->num_calls + 2 * has_copies : 0;
   return context->profile;
 }

@@ -81,11 +81,15 @@ static lumen_device_rates rates_of(const lumen_cuda *cuda, CUdevice device) {
   double bus_bytes = attribute(cuda, device, numbers->bus_width) / 8.0;
   double gflops = processors * clock * 128 * 2 / 2 / 1e9;
   double gbytes = memory_clock * 2 * bus_bytes / 2 / 1e9;
-  return (lumen_device_rates){gflops > 1 ? gflops : 1000, gbytes > 1 ? gbytes : 100, 3, 20, 0};
+  return (lumen_device_rates){.gflops = gflops > 1 ? gflops : 1000,
+                              .gbytes = gbytes > 1 ? gbytes : 100,
+                              .launch_us = 3,
+                              .run_us = 20,
+                              .copy_gbytes = 12};
 }
 
 double cu_score(const cu_api *api, const lumen_abi_model *abi, const lumen_device_info *info,
-                lumen_status *reason) {
+                const lumen_choice *choice, lumen_status *reason) {
   lumen_cuda *cuda = api->cuda;
   CUdevice device;
   if (!lumen_cuda_open(cuda, reason))
@@ -97,7 +101,7 @@ double cu_score(const cu_api *api, const lumen_abi_model *abi, const lumen_devic
   gpu_limits limits;
   measure(api, device, &limits);
   lumen_device_rates rates = rates_of(cuda, device);
-  return gpu_score(abi, &api->base, &limits, info, &rates, reason);
+  return gpu_score(abi, &api->base, &limits, info, choice, &rates, reason);
 }
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -199,6 +203,7 @@ int cu_open(gpu_device *base, uint32_t index, lumen_status *status) {
   if (result != CUDA_SUCCESS)
     return cu_fail(device, result, "the device is gone", status);
   measure(api, device->device, &base->limits);
+  base->routing.device = rates_of(api->cuda, device->device);
   if (cuda->flavour->is_hip)
     return LUMEN_OK;
   result = cuda->DevicePrimaryCtxRetain(&device->context, device->device);

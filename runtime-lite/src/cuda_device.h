@@ -42,7 +42,7 @@ int cu_fail(const cu_device *device, CUresult result, const char *what, lumen_st
 /* For lumen_driver. */
 uint32_t cu_enumerate(const cu_api *api, lumen_device_info *devices, uint32_t capacity);
 double cu_score(const cu_api *api, const lumen_abi_model *abi, const lumen_device_info *info,
-                lumen_status *reason);
+                const lumen_choice *choice, lumen_status *reason);
 
 /* For gpu_api. */
 int cu_open(gpu_device *device, uint32_t index, lumen_status *status);

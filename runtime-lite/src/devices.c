@@ -96,8 +96,17 @@ static void let_go(uint32_t held) {
       lumen_drivers[d]->let_go();
 }
 
+/* What counts beside speed: where many contexts are to run at once they need memory. */
+static double fitting_part(const lumen_abi_model *abi, const lumen_device_info *info,
+                           const lumen_choice *choice) {
+  double needed = (double)abi->weights_size + (double)abi->init_size + 4 * (double)abi->arena_size;
+  double available = (double)info->memory_available;
+  return choice->workload == LUMEN_THROUGHPUT && available < needed ? available / needed : 1;
+}
+
 /* Devices of one driver, or of all. Others are not even looked for: that takes time. */
-static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, device_list *list) {
+static void list_devices(const lumen_abi_model *abi, const lumen_driver *only,
+                         const lumen_choice *choice, device_list *list) {
   list->count = 0;
   for (uint32_t d = 0; d < lumen_num_drivers; ++d) {
     const lumen_driver *driver = lumen_drivers[d];
@@ -108,7 +117,8 @@ static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, d
     for (uint32_t i = 0; i < count && list->count < max_devices; ++i) {
       lumen_status reason = {LUMEN_ERROR_DEVICE, ""};
       found[i].index = i;
-      found[i].score = driver->score(abi, &found[i], &reason);
+      found[i].score =
+          driver->score(abi, &found[i], choice, &reason) * fitting_part(abi, &found[i], choice);
       if (found[i].score <= 0)
         snprintf(found[i].reason, sizeof(found[i].reason), "%s", reason.message);
       uint32_t at = list->count++;
@@ -121,11 +131,29 @@ static void list_devices(const lumen_abi_model *abi, const lumen_driver *only, d
   }
 }
 
+/* `flags` of lumen_model_options, `is_open` for any device. */
+static int find_choice(const lumen_abi_model *abi, uint32_t flags, bool is_open,
+                       lumen_choice *choice, lumen_status *status) {
+  const char *text = getenv("LUMEN_ROUTE");
+  choice->routes = is_open && abi->flags & LUMEN_ABI_ROUTE;
+  if (flags & (LUMEN_ROUTE | LUMEN_NO_ROUTE)) {
+    choice->routes = flags & LUMEN_ROUTE;
+  } else if (text && *text) {
+    if (strcmp(text, "0") && strcmp(text, "1"))
+      return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                        "LUMEN_ROUTE is '%s', expected 0 or 1", text);
+    choice->routes = *text == '1';
+  }
+  return LUMEN_OK;
+}
+
 uint32_t lumen_devices_impl(const lumen_module *module, lumen_device_info *devices,
                             uint32_t capacity) {
   device_list list;
   uint32_t held = hold_drivers(NULL);
-  list_devices(module->model, NULL, &list);
+  lumen_choice choice = {.workload = LUMEN_GENERAL};
+  (void)find_choice(module->model, 0, /*is_open=*/true, &choice, NULL);
+  list_devices(module->model, NULL, &choice, &list);
   let_go(held);
   for (uint32_t i = 0; i < list.count && i < capacity; ++i)
     devices[i] = list.items[i].info;
@@ -144,7 +172,8 @@ bool lumen_driver_offers(const lumen_driver *driver, const lumen_abi_model *abi,
     return driver->offers(abi, level);
   device_list list;
   uint32_t held = hold_drivers(driver);
-  list_devices(abi, driver, &list);
+  const lumen_choice any = {0};
+  list_devices(abi, driver, &any, &list);
   let_go(held);
   return list.count && list.items[0].info.score > 0; /* the best comes first */
 }
@@ -152,7 +181,8 @@ bool lumen_driver_offers(const lumen_driver *driver, const lumen_abi_model *abi,
 static int fail_unknown_device(const lumen_abi_model *abi, const char *source, const char *wanted,
                                lumen_status *status) {
   device_list list;
-  list_devices(abi, NULL, &list);
+  const lumen_choice any = {0};
+  list_devices(abi, NULL, &any, &list);
   char known[300] = "";
   size_t length = 0;
   for (uint32_t i = 0; i < list.count && length < sizeof(known); ++i)
@@ -186,7 +216,7 @@ void lumen_device_release(device *device) {
 }
 
 static int open_device(model *model, const lumen_driver *driver, const lumen_device_info *info,
-                       lumen_status *status) {
+                       const lumen_choice *choice, lumen_status *status) {
   device *made = lumen_allocate(sizeof(*made));
   if (!made)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to open it",
@@ -194,6 +224,7 @@ static int open_device(model *model, const lumen_driver *driver, const lumen_dev
   made->driver = driver;
   made->index = info->index;
   made->model = model;
+  made->choice = *choice;
   made->references = 1;
   memcpy(made->name, info->name, sizeof(made->name));
   int code = driver->open(made, status);
@@ -211,16 +242,17 @@ static int open_device(model *model, const lumen_driver *driver, const lumen_dev
 
 /* The best one of those that `wanted` means, or of all where it is NULL, that opens. Not
  * found: `reason` has no code. */
-static int open_best(model *model, const char *wanted, lumen_status *reason) {
+static int open_best(model *model, const char *wanted, const lumen_choice *choice,
+                     lumen_status *reason) {
   device_list list;
-  list_devices(model->abi, wanted ? driver_of(wanted) : NULL, &list);
+  list_devices(model->abi, wanted ? driver_of(wanted) : NULL, choice, &list);
   reason->code = LUMEN_OK;
   for (uint32_t i = 0; i < list.count; ++i) {
     const lumen_device_info *info = &list.items[i].info;
     if (wanted && !is_wanted(info, wanted))
       continue;
     lumen_status own = list.items[i].reason;
-    if (info->score > 0 && !open_device(model, list.items[i].driver, info, &own))
+    if (info->score > 0 && !open_device(model, list.items[i].driver, info, choice, &own))
       return LUMEN_OK;
     /* The first one's is told: it is the best, or the one that was meant. */
     if (!reason->code)
@@ -237,9 +269,13 @@ int lumen_device_open(model *model, const char *wanted, lumen_status *status) {
   }
   if (wanted && (!*wanted || !strcmp(wanted, "auto")))
     wanted = NULL;
+  lumen_choice choice = {.workload = model->workload};
+  int code = find_choice(model->abi, model->flags, !wanted, &choice, status);
+  if (code)
+    return code;
   lumen_status reason;
   uint32_t held = hold_drivers(wanted ? driver_of(wanted) : NULL);
-  int code = open_best(model, wanted, &reason);
+  code = open_best(model, wanted, &choice, &reason);
   let_go(held);
   if (!code)
     return LUMEN_OK;

@@ -24,7 +24,7 @@ struct lumen_driver {
   /* Expected speed of the model there, comparable between drivers. 0: it cannot
    * run; then `reason` says why. */
   double (*score)(const lumen_abi_model *abi, const lumen_device_info *info,
-                  lumen_status *reason);
+                  const lumen_choice *choice, lumen_status *reason);
 
   /* Chooses variants and runs the model's init kernels. Fills
    * device->state. After a failure nothing is left behind. */
@@ -68,6 +68,9 @@ enum { lumen_num_drivers = 5 };
 extern const lumen_driver *const lumen_drivers[lumen_num_drivers];
 
 extern const lumen_driver lumen_driver_cpu;
+
+/* driver_cpu.c: how fast the host is. */
+void lumen_host_rates(lumen_device_rates *rates);
 
 /* devices.c: the driver for levels of a lumen_abi_target; NULL where none is linked in. */
 const lumen_driver *lumen_driver_of_target(uint32_t target);

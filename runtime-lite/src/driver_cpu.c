@@ -43,15 +43,27 @@ static uint32_t cpu_enumerate(lumen_device_info *devices, uint32_t capacity) {
   return 1;
 }
 
+void lumen_host_rates(lumen_device_rates *rates) {
+  double core = lumen_cpu_features() & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 60 : 20;
+  char name[sizeof(((lumen_device_info *)NULL)->name)];
+  lumen_cpu_name(name);
+  /* Nothing is copied to where it is. */
+  *rates = (lumen_device_rates){.gflops = core * lumen_available_cpus(),
+                                .gbytes = 20,
+                                .launch_us = 2,
+                                .run_us = 1,
+                                .copy_gbytes = 20};
+  lumen_rates_find(lumen_driver_cpu.kind, name, rates);
+}
+
 static double cpu_score(const lumen_abi_model *abi, const lumen_device_info *info,
-                        lumen_status *reason) {
-  uint64_t features = lumen_cpu_features();
-  if (lumen_cpu_check_kernels(abi, features, reason))
+                        const lumen_choice *choice, lumen_status *reason) {
+  (void)info; /* there is one */
+  if (lumen_cpu_check_kernels(abi, lumen_cpu_features(), reason))
     return 0;
-  double core = features & (LUMEN_ABI_X86_V3 | LUMEN_ABI_X86_V4) ? 60 : 20;
-  lumen_device_rates rates = {core * lumen_available_cpus(), 20, 2, 1, 0};
-  lumen_rates_find(info->kind, info->name, &rates);
-  return lumen_rates_speed(&rates, abi);
+  lumen_device_rates rates;
+  lumen_host_rates(&rates);
+  return lumen_rates_speed(&rates, choice->workload, abi);
 }
 
 static void close_device(cpu_device *state) {

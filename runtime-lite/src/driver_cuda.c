@@ -50,8 +50,8 @@ static uint32_t cuda_enumerate(lumen_device_info *devices, uint32_t capacity) {
 }
 
 static double cuda_score(const lumen_abi_model *abi, const lumen_device_info *info,
-                         lumen_status *reason) {
-  return cu_score(&api, abi, info, reason);
+                         const lumen_choice *choice, lumen_status *reason) {
+  return cu_score(&api, abi, info, choice, reason);
 }
 
 static int cuda_open(device *device, lumen_status *status) {

@@ -60,8 +60,8 @@ static uint32_t hip_enumerate(lumen_device_info *devices, uint32_t capacity) {
 }
 
 static double hip_score(const lumen_abi_model *abi, const lumen_device_info *info,
-                        lumen_status *reason) {
-  return cu_score(&api, abi, info, reason);
+                        const lumen_choice *choice, lumen_status *reason) {
+  return cu_score(&api, abi, info, choice, reason);
 }
 
 static int hip_open(device *device, lumen_status *status) {

@@ -27,7 +27,7 @@ static uint32_t metal_enumerate(lumen_device_info *devices, uint32_t capacity) {
 }
 
 static double metal_score(const lumen_abi_model *abi, const lumen_device_info *info,
-                          lumen_status *reason) {
+                          const lumen_choice *choice, lumen_status *reason) {
   const lumen_metal *metal = lumen_metal_open(reason);
   metal_id device = metal ? metal_device_at(metal, info->index) : NULL;
   if (metal && !device)
@@ -37,7 +37,7 @@ static double metal_score(const lumen_abi_model *abi, const lumen_device_info *i
   gpu_limits limits;
   lumen_device_rates rates;
   mtl_measure(metal, device, &limits, &rates);
-  return gpu_score(abi, &mtl_api, &limits, info, &rates, reason);
+  return gpu_score(abi, &mtl_api, &limits, info, choice, &rates, reason);
 }
 
 static int metal_open(device *device, lumen_status *status) {

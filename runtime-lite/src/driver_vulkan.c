@@ -19,14 +19,14 @@ static uint32_t vulkan_enumerate(lumen_device_info *devices, uint32_t capacity) 
 }
 
 static double vulkan_score(const lumen_abi_model *abi, const lumen_device_info *info,
-                           lumen_status *reason) {
+                           const lumen_choice *choice, lumen_status *reason) {
   const lumen_vk *vk = lumen_vk_acquire(reason);
   if (!vk)
     return 0;
   gpu_limits limits;
   lumen_device_rates rates;
   int code = vk_measure(vk, info->index, abi->name, &limits, &rates, reason);
-  double speed = code ? 0 : gpu_score(abi, &vk_api, &limits, info, &rates, reason);
+  double speed = code ? 0 : gpu_score(abi, &vk_api, &limits, info, choice, &rates, reason);
   lumen_vk_release();
   return speed;
 }

@@ -155,8 +155,9 @@ static int flush(context *context, lumen_status *status) {
   return code;
 }
 
-int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
-                     bool is_fetch, lumen_status *status) {
+/* Copies between a block and its twin, as part of the batch. */
+static int carry_twin(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
+                      bool is_fetch, lumen_status *status) {
   gpu_context *state = context->device_state;
   int code = begin_batch(context, status);
   if (code || !size)
@@ -166,10 +167,9 @@ int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, 
   return LUMEN_OK;
 }
 
-/* Copies between a block and what its addresses mean, or nothing where that is its memory.
- * Done when it returns, but for what is stored from a twin. */
-static int carry(context *context, const void *memory, uint64_t size, bool is_fetch,
-                 lumen_status *status) {
+/* Copies between a block and what its addresses mean, or nothing where that is its memory. */
+static int gpu_carry(context *context, const void *memory, uint64_t size, bool is_fetch,
+                     lumen_status *status) {
   gpu_context *state = context->device_state;
   const gpu_block *block = gpu_block_of(state, memory);
   if (!block || block->own.address)
@@ -177,10 +177,8 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
   uint64_t offset = (uint64_t)((const char *)memory - block->address);
   if (size > block->size - offset)
     size = block->size - offset;
-  if (block->twin.buffer) {
-    int code = gpu_record_carry(context, block, offset, size, is_fetch, status);
-    return code || !is_fetch ? code : flush(context, status);
-  }
+  if (block->twin.buffer)
+    return carry_twin(context, block, offset, size, is_fetch, status);
   int code = LUMEN_OK;
   for (uint64_t at = 0; at < size && !code; at += staging_size) {
     uint64_t count = size - at < staging_size ? size - at : staging_size;
@@ -200,16 +198,8 @@ static int carry(context *context, const void *memory, uint64_t size, bool is_fe
   return code;
 }
 
-int gpu_fetch(context *context, const void *memory, uint64_t size, lumen_status *status) {
-  return carry(context, memory, size, /*is_fetch=*/true, status);
-}
-
-static int gpu_store(context *context, const void *memory, uint64_t size, lumen_status *status) {
-  return carry(context, memory, size, /*is_fetch=*/false, status);
-}
-
-static int gpu_copy(context *context, void *to, const void *from, uint64_t size,
-                    lumen_status *status) {
+static int gpu_duplicate(context *context, void *to, const void *from, uint64_t size,
+                         lumen_status *status) {
   gpu_context *state = context->device_state;
   const gpu_block *source = gpu_block_of(state, from), *target = gpu_block_of(state, to);
   if (!size)
@@ -224,35 +214,6 @@ static int gpu_copy(context *context, void *to, const void *from, uint64_t size,
 }
 
 /* ---- Launches ----------------------------------------------------------- */
-
-/* A launch that the device cannot take: what it reads is fetched, what it writes stored. */
-static int launch_on_host(context *context, uint32_t index, lumen_status *status) {
-  gpu_context *state = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
-  const lumen_abi_launch *launch = &abi->launches[index];
-  const lumen_binding *binding = state->schedule.bindings.current;
-  uint32_t num_args = abi->kernels[launch->kernel].num_args;
-  void *const *args = binding->args + launch->first_arg;
-  int code = flush(context, status);
-  for (uint32_t a = 0; a < num_args && !code; ++a)
-    if (args[a])
-      code = gpu_fetch(context, args[a],
-                       lumen_bytes_at(&state->schedule.storages,
-                                      abi->arg_buffers[launch->first_arg + a], args[a]),
-                       status);
-  const int64_t *sizes = binding->sizes + launch->first_size;
-  state->schedule.ran = state->device->host.variants[launch->kernel];
-  int64_t grid = lumen_grid_of(state->schedule.ran, sizes);
-  if (!code)
-    code = lumen_host_launch(&state->workers, launch, args, sizes, grid, status);
-  for (uint32_t a = num_args - launch->num_outputs; a < num_args && !code; ++a)
-    if (args[a])
-      code = gpu_store(context, args[a],
-                       lumen_bytes_at(&state->schedule.storages,
-                                      abi->arg_buffers[launch->first_arg + a], args[a]),
-                       status);
-  return code;
-}
 
 /* What is bound for an argument, and the bytes before its first element; false: more than a
  * kernel can reach. */
@@ -297,7 +258,7 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
   uint32_t workgroups = gpu_count_workgroups(&device->limits, variant, grid, sizes,
                                              launch->num_sizes, state->scratch.size);
   if (!workgroups)
-    return launch_on_host(context, index, status);
+    return lumen_launch_on_host(context, &state->workers, index, status);
   if (state->is_recording && state->num_recorded == state->batch_capacity) {
     int code = flush(context, status);
     if (code)
@@ -318,7 +279,7 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
     if (!bind_argument(state, abi->arg_buffers[launch->first_arg + count],
                        binding->args[launch->first_arg + count], &bound[count], &accesses[count],
                        words++))
-      return launch_on_host(context, index, status);
+      return lumen_launch_on_host(context, &state->workers, index, status);
     accesses[count].is_write = count >= num_args - launch->num_outputs;
   }
   for (uint32_t i = 0; i < launch->num_sizes; ++i)
@@ -345,10 +306,11 @@ static int record_launch(context *context, uint32_t index, lumen_status *status)
 
 static int gpu_launch(context *context, uint32_t index, lumen_status *status) {
   const gpu_context *state = context->device_state;
-  uint32_t kernel = context->model->abi->launches[index].kernel;
-  if (!state->device->kernels[kernel].is_loaded)
-    return launch_on_host(context, index, status);
-  int code = record_launch(context, index, status);
+  if (state->route->on_host[index])
+    return lumen_launch_on_host(context, &state->workers, index, status);
+  int code = lumen_enter_device(context, index, status);
+  if (!code)
+    code = record_launch(context, index, status);
   return code || !context->profile ? code : flush(context, status);
 }
 
@@ -358,9 +320,11 @@ static bool gpu_is_busy(const context *context) {
 }
 
 const lumen_schedule_ops gpu_schedule_ops = {.launch = gpu_launch,
-                                             .fetch = gpu_fetch,
-                                             .store = gpu_store,
-                                             .copy = gpu_copy,
+                                             .fetch = lumen_places_fetch,
+                                             .store = lumen_places_store,
+                                             .copy = lumen_places_transfer,
+                                             .carry = gpu_carry,
+                                             .duplicate = gpu_duplicate,
                                              .wait = flush,
                                              .is_busy = gpu_is_busy,
                                              .allocate = gpu_allocate,

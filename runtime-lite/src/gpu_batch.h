@@ -21,15 +21,17 @@ typedef struct gpu_dispatch {
   const char *nodes; /* for messages */
 } gpu_dispatch;
 
-/* Where the results of a run are, and where they shall be once it has ended. */
+/* Where a result of a run is, and where it shall be once the run has ended. */
 typedef struct gpu_result {
-  char *made;  /* NULL: nothing is to be done */
-  void *given; /* memory of the caller's; NULL: where they are */
+  const void *made; /* NULL: nothing is to be done */
+  void *given;      /* memory of the caller's; NULL: it stays */
   uint64_t size;
 } gpu_result;
 
 typedef struct gpu_context {
   lumen_schedule schedule; /* first: see schedule.h */
+  lumen_router router;
+  const lumen_route *route; /* of the run that goes on */
   gpu_device *device;
   lumen_host_workers workers;
   gpu_block *blocks; /* that the schedule has asked for, and the inputs' */
@@ -63,10 +65,6 @@ void gpu_release(context *context, void *memory);
 /* The block that an address lies in; NULL: none. */
 const gpu_block *gpu_block_of(const gpu_context *state, const void *address);
 
-/* Copies between a block and its twin, as part of the batch. */
-int gpu_record_carry(context *context, const gpu_block *block, uint64_t offset, uint64_t size,
-                     bool is_fetch, lumen_status *status);
-int gpu_fetch(context *context, const void *memory, uint64_t size, lumen_status *status);
 /* Submits what is recorded; nothing else may follow before gpu_wait. Fails from the run's
  * first failure on. */
 int gpu_submit(context *context, lumen_status *status);

@@ -62,28 +62,37 @@ static const lumen_abi_variant *find_variant(const lumen_abi_model *abi, uint32_
 }
 
 double gpu_score(const lumen_abi_model *abi, const gpu_api *api, const gpu_limits *limits,
-                 const lumen_device_info *info, const lumen_device_rates *rates,
-                 lumen_status *reason) {
+                 const lumen_device_info *info, const lumen_choice *choice,
+                 const lumen_device_rates *rates, lumen_status *reason) {
   if (abi->guard) {
     (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
                      "%s: compiled with --sanitize=address, which checks the CPU's kernels",
                      abi->name);
     return 0;
   }
+  lumen_routing routing = {.choice = *choice, .device = *rates, .is_shared = limits->is_mapped};
+  bool *has_code = lumen_allocate(abi->num_kernels * sizeof(bool));
+  if (!has_code) {
+    (void)lumen_fail(reason, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory to look at %s", abi->name,
+                     info->name);
+    return 0;
+  }
   uint32_t fits = 0;
   for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    fits += find_variant(abi, k, api, limits) != NULL;
+    fits += has_code[k] = find_variant(abi, k, api, limits) != NULL;
+  double speed = 0;
   if (!fits && abi->num_kernels) {
     (void)lumen_fail(reason, LUMEN_ERROR_UNSUPPORTED,
                      "%s: none of its %u kernels has code that %s can run", abi->name,
                      abi->num_kernels, info->name);
-    return 0;
+  } else {
+    routing.has_code = has_code;
+    lumen_rates_find(info->kind, info->name, &routing.device);
+    lumen_host_rates(&routing.host);
+    speed = lumen_routed_speed(abi, &routing);
   }
-  lumen_device_rates measured = *rates;
-  lumen_rates_find(info->kind, info->name, &measured);
-  /* What the host computes costs the way there and back. */
-  double part = abi->num_kernels ? (double)fits / abi->num_kernels : 1;
-  return lumen_rates_speed(&measured, abi) * part * part;
+  free(has_code);
+  return speed;
 }
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -92,7 +101,8 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
   const lumen_abi_model *abi = device->model->abi;
   device->kernels = calloc(abi->num_kernels + 1, sizeof(*device->kernels));
   device->variants = calloc(abi->num_kernels + 1, sizeof(*device->variants));
-  if (!device->kernels || !device->variants)
+  device->has_code = lumen_allocate(abi->num_kernels * sizeof(bool));
+  if (!device->kernels || !device->variants || !device->has_code)
     return gpu_fail_memory(device, "kernels", status);
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
     const lumen_abi_variant *variant = find_variant(abi, k, device->api, &device->limits);
@@ -109,6 +119,7 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
     if (kernel->is_loaded)
       device->level = kernel->variant->level;
     device->variants[k] = kernel->is_loaded ? kernel->variant : device->host.variants[k];
+    device->has_code[k] = kernel->is_loaded;
   }
   return code;
 }
@@ -136,7 +147,10 @@ static int upload_inits(gpu_device *device, lumen_status *status) {
                   : gpu_fail_memory(device, "weights", status);
   if (!code)
     code = upload(device, init, abi->init_size, &device->init, status);
-  free(init);
+  if (device->init.own.address)
+    free(init);
+  else
+    device->host_init = init;
   return code;
 }
 
@@ -163,4 +177,6 @@ void gpu_close(gpu_device *device) {
   lumen_host_kernels_close(&device->host);
   free(device->kernels);
   free(device->variants);
+  free(device->has_code);
+  free(device->host_init);
 }

@@ -7,6 +7,7 @@
 
 #include "gpu_launch.h"
 #include "host_kernels.h"
+#include "routing.h"
 
 #include <stddef.h>
 
@@ -52,7 +53,10 @@ typedef struct gpu_device {
   gpu_kernel *kernels;                /* by kernel */
   const lumen_abi_variant **variants; /* likewise: that launches get their grids from */
   uint32_t level;                     /* of the kernels' variants; num_levels: none has one */
+  bool *has_code;                     /* likewise: the device runs it */
+  lumen_routing routing;
   gpu_block weights, init;
+  char *host_init; /* `init` for the host; NULL: it sees that block */
 } gpu_device;
 
 /* An API. Codes are those of lumen.h, and a failure has written the status. Its device begins
@@ -65,7 +69,8 @@ typedef struct gpu_api {
   /* Whether devices like this run code of a level. NULL: there is one level. */
   bool (*fits)(const gpu_limits *limits, const lumen_abi_level *level);
 
-  /* Opens the `index`-th device, and tells its limits. */
+  /* Opens the `index`-th device, and tells its limits, and rates as far as nothing was
+   * measured, in routing.device. */
   int (*open)(gpu_device *device, uint32_t index, lumen_status *status);
   void (*close)(gpu_device *device);
   /* Loads the kernels that have a variant. One that the device's compiler refuses is no
@@ -111,11 +116,11 @@ int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_
              lumen_status *status);
 void gpu_close(gpu_device *device);
 
-/* Expected speed of the model on a device of these limits, as lumen_rates_speed says. 0: none
+/* Expected speed of the model on a device of these limits, as lumen_routed_speed says. 0: none
  * of its kernels fits; then `reason` says so. `rates` hold where nothing was measured. */
 double gpu_score(const lumen_abi_model *abi, const struct gpu_api *api, const gpu_limits *limits,
-                 const lumen_device_info *info, const lumen_device_rates *rates,
-                 lumen_status *reason);
+                 const lumen_device_info *info, const lumen_choice *choice,
+                 const lumen_device_rates *rates, lumen_status *reason);
 
 /* "<model>: <what>: no memory". */
 int gpu_fail_memory(const gpu_device *device, const char *what, lumen_status *status);

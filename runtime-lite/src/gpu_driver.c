@@ -23,6 +23,11 @@ int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status) {
     free(state);
     return code;
   }
+  state->routing.choice = device->choice;
+  state->routing.is_shared = state->limits.is_mapped;
+  state->routing.has_code = state->has_code;
+  lumen_rates_find(device->driver->kind, device->name, &state->routing.device);
+  lumen_host_rates(&state->routing.host);
   device->state = state;
   atomic_fetch_add(&device->model->memory_used, state->weights.size + state->init.size);
   return LUMEN_OK;
@@ -59,6 +64,8 @@ static void close_input(context *context, gpu_block *input) {
 
 void gpu_context_close(context *context) {
   gpu_context *state = context->device_state;
+  lumen_router_close(&state->router);
+  lumen_close_places(context);
   lumen_schedule_close(context);
   for (uint32_t i = 0; state->inputs && i < context->model->abi->num_inputs; ++i)
     close_input(context, &state->inputs[i]);
@@ -83,10 +90,14 @@ int gpu_context_open(context *context, lumen_status *status) {
   state->inputs = lumen_allocate(abi->num_inputs * sizeof(*state->inputs));
   state->results = lumen_allocate(abi->num_outputs * sizeof(*state->results));
   bool has_memory = lumen_host_workers_open(&state->workers, &device->host, context->executor) &&
-                    state->inputs && state->results;
+                    lumen_router_open(&state->router, abi, &device->routing) &&
+                    lumen_open_places(context, device->limits.is_mapped) && state->inputs &&
+                    state->results;
   atomic_fetch_add(&context->model->memory_used, state->workers.scratch_size);
   state->schedule.weights = device->weights.address;
   state->schedule.init = device->init.address;
+  state->schedule.host_weights = context->model->weights;
+  state->schedule.host_init = device->host_init;
   int code = lumen_schedule_open(context, &gpu_schedule_ops, device->variants, status);
   if (!code)
     code = has_memory ? gpu_batches_open(context, status)
@@ -99,8 +110,7 @@ int gpu_context_open(context *context, lumen_status *status) {
 
 /* ---- Runs --------------------------------------------------------------- */
 
-/* Gives inputs memory of the device. What the host has put there is stored as part of the
- * batch. */
+/* Gives inputs memory of the device, which the host has filled. */
 static int bring_inputs(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
@@ -120,17 +130,22 @@ static int bring_inputs(context *context, lumen_status *status) {
     }
     memcpy(block->address, context->inputs[i], size);
     context->inputs[i] = block->address;
+    /* All of it: extents that no plan depends on may grow from run to run. */
+    int code = lumen_bring_input(context, block->address, block->size, status);
+    if (code)
+      return code;
   }
   return LUMEN_OK;
 }
 
-/* Gives outputs memory of the device, also those that the caller brings. */
-static int bring_outputs(context *context, lumen_status *status) {
+/* Gives outputs memory of the device, also those that the caller brings, but where values
+ * stay at `home`. */
+static int bring_outputs(context *context, bool is_home, lumen_status *status) {
   gpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     state->results[i] = (gpu_result){NULL, NULL, 0};
-    if (context->plan->output_bytes[i] == UINT64_MAX)
+    if (context->plan->output_bytes[i] == UINT64_MAX || (is_home && context->outputs[i]))
       continue;
     state->results[i].given = context->outputs[i];
     int code = lumen_schedule_fit_output(context, i, status);
@@ -141,19 +156,23 @@ static int bring_outputs(context *context, lumen_status *status) {
   return LUMEN_OK;
 }
 
-/* Copies the values that have twins, inputs or outputs, as part of the batch. */
-static int carry_values(context *context, bool is_fetch, lumen_status *status) {
-  const gpu_context *state = context->device_state;
+/* Bytes that an output can have from its address on. */
+static uint64_t room_of(const context *context, uint32_t index) {
+  const char *address = context->outputs[index];
+  const gpu_block *block = gpu_block_of(context->device_state, address);
+  uint64_t size = context->plan->output_bytes[index];
+  if (size == UINT64_MAX) /* in the heap, to the end of the block at most */
+    size = block ? block->size - (uint64_t)(address - block->address) : 0;
+  return size;
+}
+
+/* Brings outputs to the host, as part of the batch. */
+static int fetch_outputs(context *context, lumen_status *status) {
   const lumen_abi_model *abi = context->model->abi;
-  uint32_t count = is_fetch ? abi->num_outputs : abi->num_inputs;
   int code = LUMEN_OK;
-  for (uint32_t i = 0; i < count && !code; ++i) {
-    void *value = is_fetch ? context->outputs[i] : context->inputs[i];
-    const gpu_block *block = value ? gpu_block_of(state, value) : NULL;
-    /* All of it: extents that no plan depends on may grow from run to run. */
-    if (block && block->twin.buffer)
-      code = gpu_record_carry(context, block, 0, block->size, is_fetch, status);
-  }
+  for (uint32_t i = 0; i < abi->num_outputs && !code; ++i)
+    if (lumen_is_numbers(&abi->outputs[i]) && context->outputs[i])
+      code = lumen_places_fetch(context, context->outputs[i], room_of(context, i), status);
   return code;
 }
 
@@ -163,31 +182,22 @@ static void place_results(context *context) {
   const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     gpu_result *result = &state->results[i];
-    if (!lumen_is_numbers(&abi->outputs[i]) || !context->outputs[i])
+    if (!lumen_is_numbers(&abi->outputs[i]) || !context->outputs[i] || !result->given)
       continue;
     result->made = context->outputs[i];
-    result->size = context->plan->output_bytes[i];
-    const gpu_block *block = gpu_block_of(state, result->made);
-    if (result->size == UINT64_MAX) /* in the heap, to the end of the block at most */
-      result->size = block ? block->size - (uint64_t)(result->made - block->address) : 0;
-    if (result->given)
-      context->outputs[i] = result->given;
+    result->size = room_of(context, i);
+    context->outputs[i] = result->given;
   }
 }
 
-/* What the host may read of the outputs, and the caller's copies of them. */
-static int return_results(context *context, lumen_status *status) {
-  gpu_context *state = context->device_state;
-  int code = LUMEN_OK;
-  for (uint32_t i = 0; i < context->model->abi->num_outputs && !code; ++i) {
+/* The caller's copies of outputs, which are on the host. */
+static void return_results(context *context) {
+  const gpu_context *state = context->device_state;
+  for (uint32_t i = 0; i < context->model->abi->num_outputs; ++i) {
     const gpu_result *result = &state->results[i];
-    const gpu_block *block = result->made ? gpu_block_of(state, result->made) : NULL;
-    if (block && !block->twin.buffer)
-      code = gpu_fetch(context, result->made, result->size, status);
-    if (!code && result->given)
+    if (result->made)
       memcpy(result->given, result->made, result->size);
   }
-  return code;
 }
 
 static int run_schedule(context *context, lumen_status *status) {
@@ -200,19 +210,15 @@ static int run_schedule(context *context, lumen_status *status) {
     return gpu_submit_again(context, status);
   }
   state->replay_plan = 0;
-  int code = carry_values(context, /*is_fetch=*/false, status);
-  if (!code)
-    code = lumen_schedule_run(context, status);
-  bool is_whole = state->is_recording;
-  for (uint32_t i = 0; i < abi->num_launches; ++i)
-    is_whole &= state->device->kernels[abi->launches[i].kernel].is_loaded;
+  int code = lumen_schedule_run(context, status);
+  bool is_whole = state->is_recording && state->route->num_on_device == abi->num_launches;
   uint32_t expected = 0;
   for (uint32_t i = 0; i < abi->num_launches; ++i)
     expected += state->schedule.bindings.current->grids[i] > 0;
   /* Nothing went to the host between its launches. */
   is_whole &= state->num_recorded == expected;
   if (!code)
-    code = carry_values(context, /*is_fetch=*/true, status);
+    code = fetch_outputs(context, status);
   if (!code)
     code = gpu_submit(context, status);
   if (!code && can_replay && is_whole) {
@@ -231,10 +237,19 @@ static void forget_batch(gpu_context *state) {
 
 int gpu_run(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
+  const plan *plan = context->plan;
   state->failure.code = LUMEN_OK;
-  int code = bring_inputs(context, status);
+  state->route =
+      lumen_router_follow(&state->router, plan, (uint32_t)(plan - context->planner->plans));
+  if (!state->route)
+    return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a run",
+                      context->model->abi->name);
+  lumen_begin_places(context);
+  /* The host alone works on values where they are. */
+  bool is_home = !state->route->num_on_device && !context->model->abi->num_steps;
+  int code = is_home ? LUMEN_OK : bring_inputs(context, status);
   if (!code)
-    code = bring_outputs(context, status);
+    code = bring_outputs(context, is_home, status);
   if (!code)
     code = lumen_schedule_follow(context, status);
   if (!code) {
@@ -251,10 +266,10 @@ int gpu_run(context *context, lumen_status *status) {
 int gpu_finish(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
   int code = gpu_wait(context, status);
-  if (!code)
-    code = return_results(context, status);
   if (code)
     forget_batch(state);
+  else
+    return_results(context);
   return code;
 }
 

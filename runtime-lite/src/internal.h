@@ -14,6 +14,12 @@ typedef struct lumen_driver lumen_driver;
 
 struct model;
 
+/* What decides where a model runs, beside the devices. */
+typedef struct lumen_choice {
+  uint32_t workload; /* lumen_workload */
+  bool routes;       /* a device shares each run with the host */
+} lumen_choice;
+
 /* A model opened on a device: chosen kernels, weights in its memory. Read-only once open,
  * but for the atomic. */
 typedef struct device {
@@ -21,6 +27,7 @@ typedef struct device {
   uint32_t index; /* of the driver's devices */
   void *state;    /* the driver's */
   struct model *model;
+  lumen_choice choice;
   char name[96];
   atomic_uint references; /* the model, and each context that runs on it */
 } device;
@@ -32,7 +39,7 @@ typedef struct model {
   _Atomic(device *) device; /* in force; see lumen_device_acquire */
   atomic_flag is_changing;  /* held while `device` is read and referred to, or replaced */
   char cpu_level[64];       /* of the options */
-  uint32_t flags;           /* likewise */
+  uint32_t flags, workload; /* likewise */
   lumen_executor *executor;
   lumen_executor *owned_executor;
   const char *weights;

@@ -20,8 +20,8 @@ void mtl_measure(const lumen_metal *metal, metal_id device, gpu_limits *limits,
                    .is_mapped = is_unified};
   if (limits->max_range > UINT32_MAX)
     limits->max_range = UINT32_MAX;
-  *rates = is_unified ? (lumen_device_rates){1500, 80, 5, 100, 0}
-                      : (lumen_device_rates){3000, 150, 8, 150, 0};
+  *rates = is_unified ? (lumen_device_rates){1500, 80, 5, 100, 0, 0, 40}
+                      : (lumen_device_rates){3000, 150, 8, 150, 0, 0, 8};
 }
 
 int mtl_fail(const mtl_device *device, metal_id error, const char *what, lumen_status *status) {
@@ -64,8 +64,7 @@ static int open_device(gpu_device *base, uint32_t index, lumen_status *status) {
   device->device = metal_device_at(device->metal, index);
   if (!device->device)
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s: the device is gone", base->model->abi->name);
-  lumen_device_rates rates;
-  mtl_measure(device->metal, device->device, &base->limits, &rates);
+  mtl_measure(device->metal, device->device, &base->limits, &base->routing.device);
   return LUMEN_OK;
 }
 

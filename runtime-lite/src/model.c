@@ -43,6 +43,7 @@ static int open_parts(model *model, const lumen_model_options *options, lumen_st
   if (options->cpu_level)
     strcpy(model->cpu_level, options->cpu_level);
   model->flags = options->flags;
+  model->workload = options->workload;
   model->executor = options->executor;
   if (model->executor) {
     if (lumen_check_executor(model->executor, status))

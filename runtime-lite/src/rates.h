@@ -14,9 +14,18 @@ extern "C" {
 void lumen_rates_find(const char *kind, const char *name, lumen_device_rates *rates);
 void lumen_rates_keep(const char *kind, const char *name, const lumen_device_rates *rates);
 
-/* GFLOP/s that one run of the model after the other reaches: much less than the device's
- * where launches are many and small. GB/s for a model that only moves data. */
-double lumen_rates_speed(const lumen_device_rates *rates, const lumen_abi_model *abi);
+/* What part of the costs of launches and runs counts for a lumen_workload: all of them where
+ * nothing else goes on meanwhile, none where other runs fill the gaps. */
+double lumen_overhead_share(uint32_t workload);
+/* Microseconds of a launch. Work that nobody knows is negative, and guessed. */
+double lumen_launch_time(const lumen_device_rates *rates, uint32_t workload, double flops,
+                         double bytes);
+/* GFLOP/s of a model whose run takes so long: much less than a device's where launches are
+ * many and small. GB/s for a model that only moves data. */
+double lumen_rates_speed_in(const lumen_abi_model *abi, double microseconds);
+/* The same for a device that runs all of it. */
+double lumen_rates_speed(const lumen_device_rates *rates, uint32_t workload,
+                         const lumen_abi_model *abi);
 
 #ifdef __cplusplus
 }

@@ -146,6 +146,7 @@ static void place(const context *context, uint32_t index) {
 int lumen_schedule_follow(context *context, lumen_status *status) {
   lumen_schedule *schedule = context->device_state;
   plan *plan = context->plan;
+  schedule->storages.plan = plan;
   if (schedule->plan_id == plan->id)
     return LUMEN_OK;
   schedule->plan_id = 0;
@@ -217,7 +218,7 @@ void lumen_schedule_close(context *context) {
 
 /* ---- Launches ----------------------------------------------------------- */
 
-static uint64_t now(void) {
+uint64_t lumen_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
@@ -225,12 +226,22 @@ static uint64_t now(void) {
 
 /* Adds the time since `begin` to an entry of the profile. */
 static void account(lumen_profile_entry *entry, uint64_t begin, bool is_host) {
-  uint64_t spent = now() - begin;
+  uint64_t spent = lumen_now() - begin;
   ++entry->count;
   entry->host_count += is_host;
   entry->total_ns += spent;
   if (spent < entry->min_ns)
     entry->min_ns = spent;
+}
+
+void lumen_account_copy(context *context, bool is_fetch, uint64_t begin, uint64_t bytes) {
+  lumen_schedule *schedule = context->device_state;
+  const lumen_abi_model *abi = context->model->abi;
+  lumen_profile_entry *entry = &context->profile[abi->num_launches + abi->num_calls + is_fetch];
+  uint64_t before = entry->total_ns;
+  account(entry, begin, /*is_host=*/false);
+  entry->total_bytes += bytes;
+  schedule->copy_ns += entry->total_ns - before;
 }
 
 /* Work of a launch as its tables say; 0: not counted. */
@@ -247,12 +258,13 @@ int lumen_schedule_launch(context *context, uint32_t index, lumen_status *status
   if (code)
     return code;
   lumen_profile_entry *entry = context->profile ? &context->profile[index] : NULL;
-  uint64_t begin = entry ? now() : 0;
+  uint64_t begin = entry ? lumen_now() : 0, copy_ns = schedule->copy_ns;
   schedule->ran = schedule->bindings.variants[launch->kernel];
   code = schedule->ops->launch(context, index, status);
   if (entry) {
     const lumen_abi_level *level = &context->model->abi->levels[schedule->ran->level];
-    account(entry, begin, level->target == LUMEN_ABI_CPU);
+    /* Copies have entries of their own. */
+    account(entry, begin + schedule->copy_ns - copy_ns, level->target == LUMEN_ABI_CPU);
     entry->level = level->name;
     entry->total_flops += work_of(context->plan, launch->flops, launch->flops_expr);
     entry->total_bytes += work_of(context->plan, launch->bytes, launch->bytes_expr);
@@ -428,7 +440,7 @@ static int do_call(context *context, uint32_t index, lumen_status *status) {
       context->profile ? &context->profile[abi->num_launches + index] : NULL;
   if (!code)
     code = wait(context, status);
-  uint64_t begin = entry ? now() : 0;
+  uint64_t begin = entry ? lumen_now() : 0;
   if (!code)
     code = call->function(&frame);
   if (entry)

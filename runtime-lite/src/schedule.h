@@ -15,10 +15,16 @@ typedef struct lumen_schedule_ops {
   /* Bound, with arguments, sizes and grid in bindings.current. While context->profile is
    * there, it has ended when this returns. */
   int (*launch)(context *context, uint32_t launch, lumen_status *status);
-  /* In the order of the launches; done only when `wait` returns. */
+  /* The host is about to read bytes, has written them, or wants them copied: places.h has
+   * these. In the order of the launches; done only when `wait` returns. */
   int (*fetch)(context *context, const void *memory, uint64_t size, lumen_status *status);
   int (*store)(context *context, const void *memory, uint64_t size, lumen_status *status);
   int (*copy)(context *context, void *to, const void *from, uint64_t size, lumen_status *status);
+  /* What they are made of: copies between host and device, or within the device. */
+  int (*carry)(context *context, const void *memory, uint64_t size, bool is_fetch,
+               lumen_status *status);
+  int (*duplicate)(context *context, void *to, const void *from, uint64_t size,
+                   lumen_status *status);
   int (*wait)(context *context, lumen_status *status);
   bool (*is_busy)(const context *context); /* something is due that `wait` waits for */
   /* `is_result`: the host looks at it after each run. */
@@ -29,8 +35,12 @@ typedef struct lumen_schedule_ops {
 /* The first member of what a driver keeps for a context. */
 typedef struct lumen_schedule {
   const lumen_schedule_ops *ops;
-  const char *weights, *init; /* bases of these regions */
-  char *arena;                /* the caller's or arena_owned */
+  const char *weights, *init;           /* bases of these regions */
+  const char *host_weights, *host_init; /* for the host; NULL: the same */
+  struct lumen_places *places;          /* NULL: host and device work on the same bytes */
+  void **host_args;                     /* of a launch that a device leaves to the host */
+  uint64_t copy_ns;                     /* that copies took so far, of runs that are profiled */
+  char *arena;                          /* the caller's or arena_owned */
   char *arena_owned;
   uint64_t arena_capacity;
   uint64_t plan_id; /* that the storages were placed for */
@@ -59,6 +69,10 @@ void lumen_schedule_place(context *context);
 /* One launch of those that run in order, and all that is there, by steps or in order. */
 int lumen_schedule_launch(context *context, uint32_t index, lumen_status *status);
 int lumen_schedule_run(context *context, lumen_status *status);
+
+/* For profiles: the time, and that bytes were copied since `begin`. */
+uint64_t lumen_now(void);
+void lumen_account_copy(context *context, bool is_fetch, uint64_t begin, uint64_t bytes);
 
 /* For lumen_driver. */
 void lumen_schedule_memory(const context *context, lumen_context_memory_info *info);

@@ -9,6 +9,7 @@
 /* By storage. */
 typedef struct lumen_storages {
   const lumen_abi_model *abi;
+  const struct plan *plan; /* in force; NULL: none */
   char **bases;    /* NULL: not there (yet) */
   uint64_t *space; /* bytes at the base; UINT64_MAX where nobody counts */
   uint64_t *used;  /* of a HEAP storage: bytes appended since its ALLOC */

@@ -149,6 +149,54 @@ static bool find_queue_family(const lumen_vk *vk, VkPhysicalDevice physical, uin
 
 /* ---- What it can take --------------------------------------------------- */
 
+static const VkFlags mapped =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+/* A type of memory with all of `wanted`, and of those one with as much of `liked` as can
+ * be; false: none. */
+static bool find_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkFlags wanted,
+                             VkFlags liked, uint32_t *type) {
+  int best = -1;
+  for (uint32_t i = 0; i < memory->memoryTypeCount; ++i) {
+    VkFlags flags = memory->memoryTypes[i].propertyFlags;
+    int points = __builtin_popcount(flags & liked);
+    if ((flags & wanted) == wanted && points > best) {
+      best = points;
+      *type = i;
+    }
+  }
+  return best >= 0;
+}
+
+/* Memory of the device that the host works on as on its own: what it cannot cache it reads
+ * at a crawl. */
+static bool find_mapped_memory(const lumen_vk *vk, VkPhysicalDevice physical, uint32_t *type) {
+  VkPhysicalDeviceMemoryProperties2 memory = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+  vk->GetPhysicalDeviceMemoryProperties2(physical, &memory);
+  /* LUMEN_VULKAN_STAGING=1 takes the road of devices whose memory the host does not see. */
+  const char *staging = getenv("LUMEN_VULKAN_STAGING");
+  return !(staging && !strcmp(staging, "1")) &&
+         find_memory_type(&memory.memoryProperties,
+                          mapped | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                              VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+                          0, type);
+}
+
+/* As far as nothing was measured. In software it is slower than the code for this CPU. */
+static lumen_device_rates guess_rates(const VkPhysicalDeviceProperties *properties) {
+  switch (properties->deviceType) {
+  case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+    return (lumen_device_rates){8000, 300, 5, 30, 0, 0, 12};
+  case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+    return (lumen_device_rates){500, 40, 10, 50, 0, 0, 20};
+  case VK_PHYSICAL_DEVICE_TYPE_CPU:
+    return (lumen_device_rates){2, 2, 40, 100, 0, 0, 10};
+  default:
+    return (lumen_device_rates){100, 20, 20, 60, 0, 0, 10};
+  }
+}
+
 static void take_limits(const VkPhysicalDeviceProperties *properties, const features *found,
                         gpu_limits *limits) {
   const VkPhysicalDeviceLimits *all = &properties->limits;
@@ -186,54 +234,21 @@ int vk_measure(const lumen_vk *vk, uint32_t index, const char *name, gpu_limits 
   features found;
   find_features(vk, physical, &found);
   take_limits(&properties, &found, limits);
-  /* In software it is slower than the code for this CPU. */
-  switch (properties.deviceType) {
-  case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-    *rates = (lumen_device_rates){8000, 300, 5, 30, 0};
-    break;
-  case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-    *rates = (lumen_device_rates){500, 40, 10, 50, 0};
-    break;
-  case VK_PHYSICAL_DEVICE_TYPE_CPU:
-    *rates = (lumen_device_rates){2, 2, 40, 100, 0};
-    break;
-  default:
-    *rates = (lumen_device_rates){100, 20, 20, 60, 0};
-  }
+  uint32_t type;
+  limits->is_mapped = find_mapped_memory(vk, physical, &type);
+  *rates = guess_rates(&properties);
   return LUMEN_OK;
 }
 
 /* ---- Memory ------------------------------------------------------------- */
 
-/* A type of memory with all of `wanted`, and of those one with as much of `liked` as can
- * be; false: none. */
-static bool find_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkFlags wanted,
-                             VkFlags liked, uint32_t *type) {
-  int best = -1;
-  for (uint32_t i = 0; i < memory->memoryTypeCount; ++i) {
-    VkFlags flags = memory->memoryTypes[i].propertyFlags;
-    int points = __builtin_popcount(flags & liked);
-    if ((flags & wanted) == wanted && points > best) {
-      best = points;
-      *type = i;
-    }
-  }
-  return best >= 0;
-}
-
 static int choose_memory(vk_device *device, lumen_status *status) {
   VkPhysicalDeviceMemoryProperties2 memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
   device->vk->GetPhysicalDeviceMemoryProperties2(device->physical, &memory);
-  const VkFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   const VkPhysicalDeviceMemoryProperties *types = &memory.memoryProperties;
-  /* LUMEN_VULKAN_STAGING=1 takes the road of devices whose memory the host does not see. */
-  const char *staging = getenv("LUMEN_VULKAN_STAGING");
-  bool hides = staging && !strcmp(staging, "1");
   device->base.limits.is_mapped =
-      !hides &&
-      find_memory_type(types, mapped | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &device->memory_types[gpu_of_device]);
+      find_mapped_memory(device->vk, device->physical, &device->memory_types[gpu_of_device]);
   if (!find_memory_type(types, mapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
                         &device->memory_types[gpu_of_host]) ||
       (!device->base.limits.is_mapped &&
@@ -307,6 +322,7 @@ static int open_logical(vk_device *device, lumen_status *status) {
   VkPhysicalDeviceProperties properties;
   vk->GetPhysicalDeviceProperties(device->physical, &properties);
   take_limits(&properties, &found, &device->base.limits);
+  device->base.routing.device = guess_rates(&properties);
 
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

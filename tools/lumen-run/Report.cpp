@@ -4,6 +4,7 @@
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace llvm;
@@ -309,15 +310,17 @@ json::Array measuredJson(ArrayRef<MeasuredDevice> devices) {
                                   {"gflops", device.rates.gflops},
                                   {"gbytes_per_s", device.rates.gbytes},
                                   {"launch_us", device.rates.launch_us},
-                                  {"run_us", device.rates.run_us}});
+                                  {"run_us", device.rates.run_us},
+                                  {"copy_gbytes_per_s", device.rates.copy_gbytes}});
   return result;
 }
 
 void printMeasured(raw_ostream &out, ArrayRef<MeasuredDevice> devices) {
-  Table table({"device", "name", "GFLOP/s", "GB/s", "us/launch", "us/run"});
+  Table table({"device", "name", "GFLOP/s", "GB/s", "us/launch", "us/run", "copies, GB/s"});
   for (const MeasuredDevice &device : devices)
     table.add({device.id, device.name, fixed(device.rates.gflops, 1), fixed(device.rates.gbytes, 1),
-               fixed(device.rates.launch_us, 3), fixed(device.rates.run_us, 3)});
+               fixed(device.rates.launch_us, 3), fixed(device.rates.run_us, 3),
+               rateText(device.rates.copy_gbytes)});
   table.print(out);
 }
 
@@ -445,6 +448,67 @@ void printBench(raw_ostream &out, const BenchResult &bench) {
       << fixed(bench.quantile(0.9), digits) << " ms\n";
 }
 
+namespace {
+
+// What one side did of all that is profiled.
+struct Side {
+  std::string name;
+  double launches = 0, milliseconds = 0;
+  uint64_t copied = 0; // bytes that were brought there
+  double copying = 0;  // milliseconds
+};
+
+// Copies are the last two entries where there are any: to the device, and from there.
+bool isCopy(const lumen_profile_entry &entry) { return entry.kernel == StringRef("copy"); }
+
+// The CPU's side, and that of the device that the model is on.
+std::array<Side, 2> sidesOf(const lumen_model *model, ArrayRef<lumen_profile_entry> entries) {
+  lumen_model_info info;
+  lumen_model_get_info(model, &info);
+  std::array<Side, 2> sides;
+  sides[0].name = "CPU";
+  sides[1].name = info.device;
+  bool isTo = true;
+  for (const lumen_profile_entry &entry : entries) {
+    if (isCopy(entry)) {
+      sides[isTo].copied = entry.total_bytes;
+      sides[isTo].copying = entry.total_ns * 1e-6;
+      isTo = false;
+      continue;
+    }
+    double onHost = ratio(entry.host_count, entry.count);
+    sides[0].launches += entry.host_count;
+    sides[0].milliseconds += onHost * entry.total_ns * 1e-6;
+    sides[1].launches += entry.count - entry.host_count;
+    sides[1].milliseconds += (1 - onHost) * entry.total_ns * 1e-6;
+  }
+  return sides;
+}
+
+} // namespace
+
+json::Array splitJson(const lumen_model *model, ArrayRef<lumen_profile_entry> entries,
+                      unsigned runs) {
+  json::Array result;
+  for (const Side &side : sidesOf(model, entries))
+    result.push_back(json::Object{{"on", side.name},
+                                  {"launches_per_run", ratio(side.launches, runs)},
+                                  {"ms_per_run", ratio(side.milliseconds, runs)},
+                                  {"copied_bytes_per_run", ratio(side.copied, runs)},
+                                  {"copy_ms_per_run", ratio(side.copying, runs)}});
+  return result;
+}
+
+static void printSplit(raw_ostream &out, const lumen_model *model,
+                       ArrayRef<lumen_profile_entry> entries, unsigned runs) {
+  Table table({"on", "launches", "ms", "copied there", "ms"});
+  for (const Side &side : sidesOf(model, entries))
+    table.add({side.name, shortest(ratio(side.launches, runs)),
+               fixed(ratio(side.milliseconds, runs), 5), bytesText(side.copied / runs),
+               fixed(ratio(side.copying, runs), 5)});
+  table.print(out);
+}
+
 json::Array profileJson(ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   json::Array result;
   for (const lumen_profile_entry &entry : entries)
@@ -462,8 +526,8 @@ json::Array profileJson(ArrayRef<lumen_profile_entry> entries, unsigned runs) {
   return result;
 }
 
-void printProfile(raw_ostream &out, const lumen_model *model,
-                  ArrayRef<lumen_profile_entry> entries, unsigned runs) {
+void printProfile(raw_ostream &out, const lumen_model *model, ArrayRef<lumen_profile_entry> entries,
+                  unsigned runs) {
   auto total = static_cast<double>(totalTime(entries));
   bool mayDiffer = hasSeveralKinds(model);
   std::vector<std::string> header = {"ms",   "share", "launches", "min",  "GFLOP/s",
@@ -472,6 +536,8 @@ void printProfile(raw_ostream &out, const lumen_model *model,
     header.insert(header.begin() + 3, "on CPU");
   Table table(header);
   for (const lumen_profile_entry &entry : entries) {
+    if (isCopy(entry) && !entry.count)
+      continue;
     std::vector<std::string> row = {fixed(ratio(entry.total_ns, runs) * 1e-6, 5),
                                     fixed(100 * ratio(entry.total_ns, total), 1) + "%",
                                     shortest(ratio(entry.count, runs)),
@@ -490,6 +556,8 @@ void printProfile(raw_ostream &out, const lumen_model *model,
   sum[header.size() - 2] = "all";
   table.add(std::move(sum));
   table.print(out);
+  if (any_of(entries, isCopy))
+    printSplit(out, model, entries, runs);
 }
 
 } // namespace lumen::run

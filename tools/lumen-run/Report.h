@@ -63,6 +63,9 @@ void printBench(llvm::raw_ostream &out, const BenchResult &bench);
 
 // Of so many runs. A launch in a loop or a branch has a share of them of its own.
 llvm::json::Array profileJson(llvm::ArrayRef<lumen_profile_entry> entries, unsigned runs);
+// What the CPU did, and what the device did that the model is on.
+llvm::json::Array splitJson(const lumen_model *model, llvm::ArrayRef<lumen_profile_entry> entries,
+                            unsigned runs);
 void printProfile(llvm::raw_ostream &out, const lumen_model *model,
                   llvm::ArrayRef<lumen_profile_entry> entries, unsigned runs);
 

@@ -90,6 +90,18 @@ struct Options {
                                        "its name; auto is the best one (default: LUMEN_DEVICE, "
                                        "else auto)"),
                               cl::cat(category)};
+  cl::opt<cl::boolOrDefault> route{
+      "route", cl::ValueOptional,
+      cl::desc("Let the device share each run with the CPU, launch by launch, by what is faster "
+               "where; =false: it runs all that it can (default: LUMEN_ROUTE, else for files of "
+               "--target=auto where no device is named)"),
+      cl::cat(category)};
+  cl::opt<lumen_workload> workload{
+      "workload", cl::desc("What runs are for, which decides where they are the best"),
+      cl::values(clEnumValN(LUMEN_GENERAL, "general", "something between (default)"),
+                 clEnumValN(LUMEN_LATENCY, "latency", "one run at a time"),
+                 clEnumValN(LUMEN_THROUGHPUT, "throughput", "many contexts at once")),
+      cl::init(LUMEN_GENERAL), cl::cat(category)};
   cl::opt<bool> profile{"profile",
                         cl::desc("Time of each kernel per run of --bench (default 10) with its "
                                  "ONNX nodes, how often it is launched, its shortest launch, "
@@ -162,6 +174,9 @@ struct Session {
     lumen_model_options modelOptions = {};
     modelOptions.device = options.device.c_str();
     modelOptions.num_threads = options.threads;
+    modelOptions.workload = options.workload;
+    if (options.route != cl::BOU_UNSET)
+      modelOptions.flags = options.route == cl::BOU_TRUE ? LUMEN_ROUTE : LUMEN_NO_ROUTE;
     return lumen_model_open(library.module, &modelOptions, &model, &status) == LUMEN_OK;
   }
 };
@@ -391,10 +406,12 @@ private:
       return Done;
     uint32_t count;
     const lumen_profile_entry *entries = lumen_profile_entries(session.context, &count);
-    if (options.json)
+    if (options.json) {
       report["profile"] = profileJson(ArrayRef(entries, count), runs);
-    else
+      report["split"] = splitJson(session.model, ArrayRef(entries, count), runs);
+    } else {
       printProfile(outs(), session.model, ArrayRef(entries, count), runs);
+    }
     return Done;
   }
 

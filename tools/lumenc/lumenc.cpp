@@ -38,7 +38,8 @@ bool parseSize(StringRef text, int64_t &size) { return !text.getAsInteger(10, si
 std::string describeTargets() {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "Devices and their levels: DEVICE[:LEVEL+LEVEL|:native], more after commas (default cpu)";
+  os << "Devices and their levels: DEVICE[:LEVEL+LEVEL|:native], more after commas (default cpu);\n"
+        "auto is all of them, sharing each run by what is faster where";
   for (StringRef name : lumen::targetNames()) {
     std::unique_ptr<lumen::Target> target = lumen::createTarget(name);
     os << "\nlevels of " << name << ": " << llvm::join(target->getLevelNames(), ", ")

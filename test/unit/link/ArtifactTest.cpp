@@ -192,6 +192,7 @@ TEST_F(Artifact, HoldsTheTables) {
   expectLaunches(actual.inits, actual.num_inits, tables.inits);
   EXPECT_EQ(actual.init_size, tables.initSize);
   EXPECT_EQ(actual.arena_size, tables.arenaSize);
+  EXPECT_EQ(actual.flags, tables.flags);
   EXPECT_EQ(actual.weights_size, model.weights.size);
   EXPECT_EQ(actual.weights_file, nullptr);
   EXPECT_EQ(actual.weights_id, nullptr);

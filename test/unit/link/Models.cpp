@@ -154,10 +154,11 @@ ScaleModel::ScaleModel(StringRef name, float factor) : object(compile(kScale)) {
                      {LUMEN_ABI_INPUT, 0, 0, 16, LUMEN_ABI_NONE, 0, 0, 0},
                      {LUMEN_ABI_OUTPUT, 0, 0, 16, LUMEN_ABI_NONE, 0, 0, 0},
                      {LUMEN_ABI_INIT, 0, 0, 64, LUMEN_ABI_NONE, 0, 0, 0}};
-  tables.buffers = {{0, LUMEN_ABI_NONE, 0, 4},
-                    {1, LUMEN_ABI_NONE, 0, 16},
-                    {2, LUMEN_ABI_NONE, 0, 16},
-                    {3, LUMEN_ABI_NONE, 0, 64}};
+  tables.buffers = {{0, LUMEN_ABI_NONE, 0, 4, LUMEN_ABI_NONE, 0},
+                    {1, LUMEN_ABI_NONE, 0, 16, LUMEN_ABI_NONE, 0},
+                    {2, LUMEN_ABI_NONE, 0, 16, LUMEN_ABI_NONE, 1},
+                    {3, LUMEN_ABI_NONE, 0, 64, LUMEN_ABI_NONE, 0}};
+  tables.flags = LUMEN_ABI_ROUTE;
   tables.argBuffers = {0, 1, 2, 3};
   Launch launch;
   launch.kernel = 0;
@@ -204,7 +205,7 @@ void ScaleModel::addSteps() {
   tables.launches[0].bytesExpr = 3;
   tables.storages.push_back({LUMEN_ABI_ARENA, 0, 0, 0, 2, 1, 2, 0});
   tables.storages.push_back({LUMEN_ABI_HEAP, 0, 0, 0, 3, 0, 4, 0});
-  tables.buffers.push_back({5, 2, 0, 0});
+  tables.buffers.push_back({5, 2, 0, 0, 3, 0});
   tables.calls = {{"start",
                    "StringConcat 'c'",
                    {'a', 'b'},

@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{[](ModelTables &t) { t.buffers[0].storage = 6; }, "buffer 0 names storage 6 of 6"},
         Fault{[](ModelTables &t) { t.buffers[4].offset_expr = 4; },
               "buffer 4 names expression 4 of 4"},
+        Fault{[](ModelTables &t) { t.buffers[4].size_expr = 4; },
+              "buffer 4 names expression 4 of 4"},
         Fault{[](ModelTables &t) { t.inputs[1].dims->front().expr = 1; },
               "dimension 0 of input 'n' names entry symbol 1 of 1"},
         Fault{[](ModelTables &t) { t.inputs[1].dims->front().boundExpr = 3; },

@@ -147,7 +147,8 @@ struct CallModel : TableModel {
     for (Result &result : results)
       for (int32_t d = 0; d < result.rank; ++d) {
         uint32_t extent = symbol("extent"), value = valueOf(extent);
-        buffers.push_back({storageOf(result.extents), LUMEN_ABI_NONE, uint64_t(d) * 8, 8});
+        buffers.push_back(
+            {storageOf(result.extents), LUMEN_ABI_NONE, uint64_t(d) * 8, 8, LUMEN_ABI_NONE, 0});
         step(LUMEN_ABI_STEP_BIND, extent, buffers.size() - 1, LUMEN_ABI_I64);
         step(LUMEN_ABI_STEP_EVAL, value, 1);
         const_cast<lumen_abi_dim *>(outputs[result.output].dims)[d].expr = value;

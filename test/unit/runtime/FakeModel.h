@@ -132,11 +132,11 @@ struct FakeModel {
        {LUMEN_ABI_ARENA, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
        {LUMEN_ABI_INIT, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0},
        {LUMEN_ABI_OUTPUT, 0, 0, sizeof(weights), LUMEN_ABI_NONE, 0, 1, 0}}};
-  std::array<lumen_abi_buffer, 5> buffers = {{{0, LUMEN_ABI_NONE, 0, sizeof(weights)},
-                                              {1, LUMEN_ABI_NONE, 0, sizeof(weights)},
-                                              {2, LUMEN_ABI_NONE, 0, sizeof(weights)},
-                                              {3, LUMEN_ABI_NONE, 0, sizeof(weights)},
-                                              {4, LUMEN_ABI_NONE, 0, sizeof(weights)}}};
+  std::array<lumen_abi_buffer, 5> buffers = {{{0, LUMEN_ABI_NONE, 0, sizeof(weights), LUMEN_ABI_NONE, 0},
+                                              {1, LUMEN_ABI_NONE, 0, sizeof(weights), LUMEN_ABI_NONE, 0},
+                                              {2, LUMEN_ABI_NONE, 0, sizeof(weights), LUMEN_ABI_NONE, 0},
+                                              {3, LUMEN_ABI_NONE, 0, sizeof(weights), LUMEN_ABI_NONE, 0},
+                                              {4, LUMEN_ABI_NONE, 0, sizeof(weights), LUMEN_ABI_NONE, 0}}};
   std::array<uint32_t, 8> argBuffers = {0, 1, 2, 2, 3, 4, 1, 3};
   std::array<lumen_abi_launch, 2> launches = {
       {{0, LUMEN_ABI_ANY, 0, 0, 0, 1, "Mul 'mul'", n, 3 * sizeof(weights), LUMEN_ABI_NONE,

@@ -165,7 +165,7 @@ TEST_F(ModelTest, Versions) {
   fake.abi.abi_version = LUMEN_ABI_VERSION + 1;
   EXPECT_EQ(open(), LUMEN_ERROR_VERSION);
   EXPECT_STREQ(status.message,
-               "the model was compiled for version 7 of the runtime, this is version 6");
+               "the model was compiled for version 8 of the runtime, this is version 7");
   fake.abi.abi_version = LUMEN_ABI_VERSION;
   fake.abi.size = 8;
   EXPECT_EQ(open(), LUMEN_ERROR_VERSION);

@@ -26,14 +26,14 @@ protected:
     return rates;
   }
 
-  static constexpr lumen_device_rates guess = {1, 2, 3, 4, 0};
+  static constexpr lumen_device_rates guess = {1, 2, 3, 4, 0, 0, 5};
   std::filesystem::path folder = std::filesystem::temp_directory_path() /
                                  ("lumen-rates-" + std::to_string(getpid()));
   ScopedEnv cache{"LUMEN_CACHE", folder.c_str()};
 };
 
 TEST_F(RatesTest, AreKept) {
-  lumen_device_rates rates = {800, 90, 0.5, 20, 1};
+  lumen_device_rates rates = {800, 90, 0.5, 20, 1, 0, 12};
   EXPECT_EQ(find("vulkan", "A/B (c)").gflops, guess.gflops);
   lumen_rates_keep("vulkan", "A/B (c)", &rates);
   lumen_device_rates found = find("vulkan", "A/B (c)");
@@ -41,6 +41,7 @@ TEST_F(RatesTest, AreKept) {
   EXPECT_EQ(found.gbytes, 90);
   EXPECT_EQ(found.launch_us, 0.5);
   EXPECT_EQ(found.run_us, 20);
+  EXPECT_EQ(found.copy_gbytes, 12);
   EXPECT_EQ(found.is_measured, 1u);
   // Another device's guesses stay.
   EXPECT_EQ(find("vulkan", "A/B (d)").is_measured, 0u);
@@ -48,9 +49,9 @@ TEST_F(RatesTest, AreKept) {
 }
 
 TEST_F(RatesTest, OfABrokenFileAreGuesses) {
-  lumen_device_rates rates = {800, 90, 0.5, 20, 1};
+  lumen_device_rates rates = {800, 90, 0.5, 20, 1, 0, 12};
   lumen_rates_keep("cpu", "X", &rates);
-  for (const char *text : {"", "800", "800 90 nan 20", "800 90 -1 20", "x y z w"}) {
+  for (const char *text : {"", "800", "800 90 1 20", "800 90 nan 20 5", "800 90 -1 20 5", "v w x y z"}) {
     for (const auto &file : std::filesystem::directory_iterator(folder))
       std::ofstream(file.path(), std::ios::trunc) << text;
     EXPECT_EQ(find("cpu", "X").gflops, guess.gflops) << text;
@@ -64,11 +65,12 @@ TEST_F(RatesTest, SpeedOfAModel) {
   for (int i = 0; i < 100; ++i)
     tables.launch(nullptr, {}, 0);
   tables.finish();
-  lumen_device_rates cpu = {100, 20, 1, 1, 0}, gpu = {8000, 300, 10, 50, 0};
+  lumen_device_rates cpu = {100, 20, 1, 1, 0, 0, 1}, gpu = {8000, 300, 10, 50, 0, 0, 1};
   auto ratio = [&](uint64_t flops) {
     for (lumen_abi_launch &launch : tables.launches)
       launch.flops = flops;
-    return lumen_rates_speed(&gpu, &tables.abi) / lumen_rates_speed(&cpu, &tables.abi);
+    return lumen_rates_speed(&gpu, LUMEN_GENERAL, &tables.abi) /
+           lumen_rates_speed(&cpu, LUMEN_GENERAL, &tables.abi);
   };
   EXPECT_LT(ratio(1000), 0.2);
   EXPECT_GT(ratio(1000 * 1000 * 1000), 20);

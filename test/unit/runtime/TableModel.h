@@ -85,7 +85,7 @@ public:
   uint32_t heap(uint32_t sizeExpr) { return storage(LUMEN_ABI_HEAP, sizeExpr, 0); }
   // A part of a buffer's storage.
   uint32_t part(uint32_t buffer, uint32_t offsetExpr) {
-    buffers.push_back({buffers[buffer].storage, offsetExpr, 0, 0});
+    buffers.push_back({buffers[buffer].storage, offsetExpr, 0, 0, LUMEN_ABI_NONE, 0});
     return buffers.size() - 1;
   }
   uint32_t storageOf(uint32_t buffer) const { return buffers[buffer].storage; }
@@ -189,7 +189,8 @@ private:
   }
   uint32_t storage(lumen_abi_region region, uint32_t sizeExpr, uint32_t index) {
     storages.push_back({static_cast<uint32_t>(region), index, 0, 0, sizeExpr, 0, 0, 0});
-    buffers.push_back({static_cast<uint32_t>(storages.size() - 1), LUMEN_ABI_NONE, 0, 0});
+    buffers.push_back({static_cast<uint32_t>(storages.size() - 1), LUMEN_ABI_NONE, 0, 0, sizeExpr,
+                       0});
     return buffers.size() - 1;
   }
 

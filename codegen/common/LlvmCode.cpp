@@ -2,7 +2,6 @@
 
 #include "codegen/common/LlvmCode.h"
 
-#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -10,28 +9,6 @@
 
 using namespace mlir;
 using namespace lumen;
-
-namespace {
-
-/// The approximations convert NaN to an integer whose value does not matter. It must be some
-/// value all the same: poison, which constant operands make of it, would swallow the result.
-struct ConvertToSomeInteger : ConvertOpToLLVMPattern<arith::FPToSIOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(arith::FPToSIOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Type type = getTypeConverter()->convertType(op.getType());
-    Value integer = LLVM::FPToSIOp::create(rewriter, op.getLoc(), type, adaptor.getIn());
-    rewriter.replaceOpWithNewOp<LLVM::FreezeOp>(op, integer);
-    return success();
-  }
-};
-
-} // namespace
-
-void lumen::populateConversionToSomeInteger(const LLVMTypeConverter &converter,
-                                            RewritePatternSet &patterns) {
-  patterns.add<ConvertToSomeInteger>(converter, /*benefit=*/3);
-}
 
 std::unique_ptr<llvm::Module> lumen::translateToLlvm(ModuleOp module, llvm::LLVMContext &context,
                                                      llvm::TargetMachine &machine) {

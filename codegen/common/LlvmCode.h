@@ -6,7 +6,6 @@
 #ifndef LUMEN_CODEGEN_COMMON_LLVMCODE_H
 #define LUMEN_CODEGEN_COMMON_LLVMCODE_H
 
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Support/CodeGen.h"
@@ -19,11 +18,6 @@ class PassBuilder;
 }
 
 namespace lumen {
-
-/// Of conversions of floating-point numbers to integers that are out of range: some integer
-/// instead of poison. Goes before upstream's pattern.
-void populateConversionToSomeInteger(const mlir::LLVMTypeConverter &converter,
-                                     mlir::RewritePatternSet &patterns);
 
 /// A module of the LLVM dialect as LLVM IR for `machine`. `context` is the caller's own:
 /// contexts are not shared between threads. Null: a diagnostic was emitted.

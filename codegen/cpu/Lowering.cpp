@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/common/LlvmCode.h"
 #include "codegen/common/Math.h"
 #include "codegen/cpu/CpuTarget.h"
 
@@ -61,6 +60,19 @@ struct FuseWhereFast : ConvertOpToLLVMPattern<math::FmaOp> {
   }
 };
 
+/// The approximations convert NaN to an integer whose value does not matter. It must be some
+/// value all the same: poison, which constant operands make of it, would swallow the result.
+struct ConvertToSomeInteger : ConvertOpToLLVMPattern<arith::FPToSIOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(arith::FPToSIOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    Value integer = LLVM::FPToSIOp::create(rewriter, op.getLoc(), type, adaptor.getIn());
+    rewriter.replaceOpWithNewOp<LLVM::FreezeOp>(op, integer);
+    return success();
+  }
+};
+
 /// Converts everything that the builders emit in one conversion.
 struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLLVM)
@@ -83,8 +95,7 @@ struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    patterns.add<FuseWhereFast>(converter, /*benefit=*/3);
-    populateConversionToSomeInteger(converter, patterns);
+    patterns.add<FuseWhereFast, ConvertToSomeInteger>(converter, /*benefit=*/3);
     // Calls are for what has no instruction: an fma or floor must not become one.
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                          /*benefit=*/2);

@@ -7,7 +7,6 @@
 
 #include "codegen/gpu/LlvmLowering.h"
 
-#include "codegen/common/LlvmCode.h"
 #include "codegen/common/Math.h"
 #include "codegen/gpu/Passes.h"
 
@@ -265,56 +264,64 @@ namespace {
 struct ExpandFunctions : PassWrapper<ExpandFunctions, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandFunctions)
   StringRef getArgument() const override { return "lumen-gpu-expand-functions"; }
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet made(context);
+    populateWideFunctions(made);
+    patterns = std::make_shared<FrozenRewritePatternSet>(std::move(made));
+    return success();
+  }
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateWideFunctions(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), *patterns)))
       signalPassFailure();
   }
+  std::shared_ptr<const FrozenRewritePatternSet> patterns; ///< shared by copies of the pass
+};
+
+/// Everything that is left to the LLVM dialect.
+class Conversion {
+public:
+  Conversion(MLIRContext *context, const LlvmDevice &device);
+  LogicalResult run(gpu::GPUModuleOp module) const;
+
+private:
+  static LowerToLLVMOptions optionsOf(MLIRContext *context) {
+    LowerToLLVMOptions options(context);
+    options.overrideIndexBitwidth(32); // see lumen_abi_gpu_launch
+    return options;
+  }
+  LLVMTypeConverter converter;
+  ConversionTarget structuredTarget;
+  LLVMConversionTarget target;
+  FrozenRewritePatternSet structured, patterns;
 };
 
 struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLlvm)
   explicit ConvertToLlvm(const LlvmDevice &device) : device(device) {}
   StringRef getArgument() const override { return "lumen-gpu-to-llvm"; }
-  void runOnOperation() override;
+  LogicalResult initialize(MLIRContext *context) override {
+    conversion = std::make_shared<Conversion>(context, device);
+    return success();
+  }
+  void runOnOperation() override {
+    if (failed(conversion->run(getOperation())))
+      signalPassFailure();
+  }
   const LlvmDevice &device;
+  std::shared_ptr<const Conversion> conversion; ///< shared by copies of the pass
 };
 
 } // namespace
 
-/// Whether devices have an instruction for it that is as exact as IEEE 754 asks.
-static bool isInstruction(Operation *op) {
-  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
-             math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundEvenOp, math::SqrtOp>(op);
-}
+Conversion::Conversion(MLIRContext *context, const LlvmDevice &device)
+    : converter(context, optionsOf(context)), structuredTarget(*context), target(*context) {
+  RewritePatternSet loops(context);
+  populateSCFToControlFlowConversionPatterns(loops);
+  structured = FrozenRewritePatternSet(std::move(loops));
+  structuredTarget.addIllegalDialect<scf::SCFDialect>();
+  structuredTarget.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
 
-void ConvertToLlvm::runOnOperation() {
-  MLIRContext *context = &getContext();
-  bool isComplete = true;
-  getOperation().walk([&](Operation *op) {
-    bool isFunction =
-        isa<arith::RemFOp>(op) || isa_and_present<math::MathDialect>(op->getDialect());
-    if (!isFunction || isInstruction(op))
-      return;
-    emitNoInstruction(op);
-    isComplete = false;
-  });
-  if (!isComplete)
-    return signalPassFailure();
-  {
-    RewritePatternSet patterns(context);
-    populateSCFToControlFlowConversionPatterns(patterns);
-    ConversionTarget target(*context);
-    target.addIllegalDialect<scf::SCFDialect>();
-    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
-      return signalPassFailure();
-  }
-  LowerToLLVMOptions options(context);
-  options.overrideIndexBitwidth(32); // see lumen_abi_gpu_launch
-  LLVMTypeConverter converter(context, options);
-  populateGpuMemorySpaceAttributeConversions(converter, [&](gpu::AddressSpace space) {
+  populateGpuMemorySpaceAttributeConversions(converter, [&device](gpu::AddressSpace space) {
     switch (space) {
     case gpu::AddressSpace::Global:
       return device.globalSpace;
@@ -325,31 +332,48 @@ void ConvertToLlvm::runOnOperation() {
     }
     llvm_unreachable("no other space");
   });
-  converter.addConversion([&](MemRefType type) -> Type {
+  converter.addConversion([this, context](MemRefType type) -> Type {
     return LLVM::LLVMPointerType::get(context, *converter.getMemRefAddressSpace(type));
   });
-  RewritePatternSet patterns(context);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  populateConversionToSomeInteger(converter, patterns);
+  RewritePatternSet made(context);
+  arith::populateArithToLLVMConversionPatterns(converter, made);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, made);
   // Before those of devices, which would call a vendor's library.
-  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
+  populateMathToLLVMConversionPatterns(converter, made, /*approximateLog1p=*/false,
                                        /*benefit=*/2);
-  patterns.add<LoadLowering, StoreLowering, AtomicLowering, AllocaLowering, TableLowering,
-               ReturnLowering>(converter);
-  patterns.add<TableDataLowering>(converter, device.globalSpace);
-  patterns.add<KernelLowering>(converter, device);
-  LLVMConversionTarget target(*context);
-  device.populate(converter, patterns, target);
+  made.add<LoadLowering, StoreLowering, AtomicLowering, AllocaLowering, TableLowering,
+           ReturnLowering>(converter);
+  made.add<TableDataLowering>(converter, device.globalSpace);
+  made.add<KernelLowering>(converter, device);
+  device.populate(converter, made, target);
+  patterns = FrozenRewritePatternSet(std::move(made));
   target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
                            math::MathDialect, memref::MemRefDialect, vector::VectorDialect>();
   target.addLegalOp<gpu::GPUModuleOp>();
-  if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
-    signalPassFailure();
 }
 
-LogicalResult gpucode::lowerToLlvm(ModuleOp module, const LlvmDevice &device) {
-  PassManager manager(module.getContext());
+/// Whether devices have no instruction for it that is as exact as IEEE 754 asks.
+static bool lacksInstruction(Operation *op) {
+  if (isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CountLeadingZerosOp,
+          math::CtPopOp, math::FloorOp, math::FmaOp, math::RoundEvenOp, math::SqrtOp>(op))
+    return false;
+  return isa<arith::RemFOp>(op) || isa_and_present<math::MathDialect>(op->getDialect());
+}
+
+LogicalResult Conversion::run(gpu::GPUModuleOp module) const {
+  WalkResult walked = module.walk([](Operation *op) {
+    if (!lacksInstruction(op))
+      return WalkResult::advance();
+    emitNoInstruction(op);
+    return WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted() ||
+      failed(applyPartialConversion(module, structuredTarget, structured)))
+    return failure();
+  return applyPartialConversion(module, target, patterns);
+}
+
+LlvmLowering::LlvmLowering(MLIRContext *context, const LlvmDevice &device) : manager(context) {
   manager.enableVerifier(false); // twice as slow; tests verify what builders make
   buildSimplification(manager);
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
@@ -358,6 +382,9 @@ LogicalResult gpucode::lowerToLlvm(ModuleOp module, const LlvmDevice &device) {
   kernels.addPass(std::make_unique<PlaceMemory>());
   kernels.addPass(std::make_unique<ConvertToLlvm>(device));
   manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+LogicalResult LlvmLowering::lower(ModuleOp module) {
   if (failed(manager.run(module)))
     return failure();
   // What is left is no matter of the gpu dialect.

@@ -11,6 +11,7 @@
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 namespace lumen::gpucode {
@@ -26,8 +27,19 @@ struct LlvmDevice {
   void (*markKernel)(mlir::LLVM::LLVMFuncOp function, int32_t block);
 };
 
-/// Lowers the gpu.module of one kernel, which is all that `module` holds, to the LLVM dialect.
-mlir::LogicalResult lowerToLlvm(mlir::ModuleOp module, const LlvmDevice &device);
+/// Made once for many kernels, of one thread at a time: passes are dear to make.
+class LlvmLowering {
+public:
+  /// `device` must outlive it.
+  LlvmLowering(mlir::MLIRContext *context, const LlvmDevice &device);
+
+  /// Lowers the gpu.module of one kernel, which is all that `module` holds, to the LLVM
+  /// dialect. On failure a diagnostic was emitted.
+  mlir::LogicalResult lower(mlir::ModuleOp module);
+
+private:
+  mlir::PassManager manager;
+};
 
 } // namespace lumen::gpucode
 

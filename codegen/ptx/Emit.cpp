@@ -1,7 +1,6 @@
 //===- Emit.cpp - from a GPU kernel to PTX --------------------------------===//
 
 #include "codegen/common/LlvmCode.h"
-#include "codegen/gpu/LlvmLowering.h"
 #include "codegen/ptx/PtxTarget.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -45,7 +44,7 @@ void ptxcode::prepareContext(MLIRContext &context) {
   context.loadDialect<cf::ControlFlowDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
 }
 
-std::unique_ptr<llvm::TargetMachine> ptxcode::makeMachine(StringRef level) {
+static std::unique_ptr<llvm::TargetMachine> makeMachine(StringRef level) {
   static const llvm::Target *target = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
@@ -58,21 +57,21 @@ std::unique_ptr<llvm::TargetMachine> ptxcode::makeMachine(StringRef level) {
       llvm::Triple(kTriple), level, /*Features=*/"", llvm::TargetOptions(), std::nullopt));
 }
 
-LogicalResult ptxcode::lowerModule(ModuleOp module) {
-  return gpucode::lowerToLlvm(module, kDevice);
-}
+Lowering::Lowering(MLIRContext *context, StringRef level, int optLevel)
+    : lowering(context, kDevice), machine(makeMachine(level)), optLevel(optLevel) {}
 
-std::unique_ptr<llvm::Module> ptxcode::translateModule(ModuleOp module, llvm::LLVMContext &context,
-                                                       llvm::TargetMachine &machine, int optLevel) {
-  if (failed(lowerModule(module)))
+Lowering::~Lowering() = default;
+
+std::unique_ptr<llvm::Module> Lowering::translate(ModuleOp module, llvm::LLVMContext &context) {
+  if (failed(lower(module)))
     return nullptr;
-  std::unique_ptr<llvm::Module> code = translateToLlvm(module, context, machine);
+  std::unique_ptr<llvm::Module> code = translateToLlvm(module, context, *machine);
   if (!code)
     return nullptr;
   static const llvm::OptimizationLevel levels[] = {
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
       llvm::OptimizationLevel::O3};
-  runPasses(*code, machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
+  runPasses(*code, *machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &manager) {
     if (optLevel == 0)
       manager = builder.buildO0DefaultPipeline(levels[0]);
     else
@@ -81,17 +80,17 @@ std::unique_ptr<llvm::Module> ptxcode::translateModule(ModuleOp module, llvm::LL
   return code;
 }
 
-LogicalResult ptxcode::emitModule(ModuleOp module, StringRef level, int optLevel,
-                                  SmallVectorImpl<char> &text) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(level);
-  std::unique_ptr<llvm::Module> code = translateModule(module, context, *machine, optLevel);
-  if (!code)
-    return failure();
-  if (!generateCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile, text))
+LogicalResult Lowering::generate(ModuleOp module, llvm::Module &code, SmallVectorImpl<char> &text) {
+  if (!generateCode(code, *machine, llvm::CodeGenFileType::AssemblyFile, text))
     return module.emitError("the code generator cannot emit text");
   text.push_back('\0');
   return success();
+}
+
+LogicalResult Lowering::emit(ModuleOp module, SmallVectorImpl<char> &text) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translate(module, context);
+  return code ? generate(module, *code, text) : failure();
 }
 
 namespace {
@@ -109,10 +108,11 @@ struct LowerPass : PassWrapper<LowerPass, OperationPass<ModuleOp>> {
                     vector::VectorDialect>();
   }
   void runOnOperation() override {
+    Lowering lowering(&getContext(), "sm_75", /*optLevel=*/3);
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
       OwningOpRef<ModuleOp> alone = ModuleOp::create(kernel.getLoc(), kernel.getName());
       kernel->moveBefore(alone->getBody(), alone->getBody()->end());
-      if (failed(lowerModule(*alone)))
+      if (failed(lowering.lower(*alone)))
         return signalPassFailure();
       getOperation().push_back(alone.release());
     }
@@ -133,11 +133,12 @@ struct PrintPass : PassWrapper<PrintPass, OperationPass<ModuleOp>> {
     registerNVVMDialectTranslation(registry);
   }
   void runOnOperation() override {
+    Lowering lowering(&getContext(), level, /*optLevel=*/3);
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
       OwningOpRef<ModuleOp> alone = ModuleOp::create(kernel.getLoc());
       kernel->moveBefore(alone->getBody(), alone->getBody()->end());
       SmallVector<char> text;
-      if (failed(emitModule(*alone, level, /*optLevel=*/3, text)))
+      if (failed(lowering.emit(*alone, text)))
         return signalPassFailure();
       llvm::outs() << text.data();
     }

@@ -73,8 +73,11 @@ bool PtxTarget::selectLevels(StringRef text, std::string &error) {
 FailureOr<CompiledKernels> PtxTarget::compile(ArrayRef<dispatch::KernelOp> kernels,
                                               const Level &level, const CodegenOptions &options,
                                               CodeForm) const {
+  std::optional<Lowering> lowering;
   return gpucode::compileEach(
       kernels, gpucode::Capabilities(), [&](ModuleOp module, KernelBinary &binary) {
-        return emitModule(module, level.name, options.optLevel, binary.code);
+        if (!lowering)
+          lowering.emplace(module.getContext(), level.name, options.optLevel);
+        return lowering->emit(module, binary.code);
       });
 }

@@ -3,8 +3,7 @@
 #define LUMEN_CODEGEN_PTX_PTXTARGET_H
 
 #include "codegen/Target.h"
-
-#include "mlir/IR/BuiltinOps.h"
+#include "codegen/gpu/LlvmLowering.h"
 
 namespace llvm {
 class LLVMContext;
@@ -19,19 +18,30 @@ std::unique_ptr<Target> createPtxTarget();
 /// Loads the dialects that the steps need.
 void prepareContext(mlir::MLIRContext &context);
 
-/// The code generator for "sm_80".
-std::unique_ptr<llvm::TargetMachine> makeMachine(llvm::StringRef level);
+/// From the gpu.module of one kernel, in a module of its own, to PTX for a level. Made once for
+/// many kernels, of one thread at a time.
+class Lowering {
+public:
+  Lowering(mlir::MLIRContext *context, llvm::StringRef level, int optLevel);
+  ~Lowering();
 
-/// Lowers the gpu.module of one kernel, in a module of its own, to the LLVM dialect.
-mlir::LogicalResult lowerModule(mlir::ModuleOp module);
+  /// To the text, which ends with a zero. On failure a diagnostic was emitted.
+  mlir::LogicalResult emit(mlir::ModuleOp module, llvm::SmallVectorImpl<char> &text);
 
-/// The same to LLVM IR, as the code generator gets it. Null: a diagnostic was emitted.
-std::unique_ptr<llvm::Module> translateModule(mlir::ModuleOp module, llvm::LLVMContext &context,
-                                              llvm::TargetMachine &machine, int optLevel);
-
-/// The same to text, which ends with a zero.
-mlir::LogicalResult emitModule(mlir::ModuleOp module, llvm::StringRef level, int optLevel,
+  // The parts of it.
+  /// To the LLVM dialect.
+  mlir::LogicalResult lower(mlir::ModuleOp module) { return lowering.lower(module); }
+  /// To LLVM IR, as the code generator gets it. Null: a diagnostic was emitted.
+  std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, llvm::LLVMContext &context);
+  /// False: a diagnostic was emitted at `module`.
+  mlir::LogicalResult generate(mlir::ModuleOp module, llvm::Module &code,
                                llvm::SmallVectorImpl<char> &text);
+
+private:
+  gpucode::LlvmLowering lowering;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  int optLevel;
+};
 
 /// Passes for lumen-opt: `lumen-ptx-lower`, `lumen-ptx-print`.
 void registerPtxPasses();

@@ -3,11 +3,13 @@
 #include "KernelHarness.h"
 
 #include "DynamicKernel.h"
+#include "FiberDevice.h"
 #include "OpenClDevice.h"
 #include "VulkanDevice.h"
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 #include "runtime-lite/include/lumen_abi.h"
 
@@ -37,10 +39,12 @@ static bool isOfDevice(StringRef level) { return !cpu::capabilitiesOf(level); }
 
 /// Null where this machine has none.
 static KernelDevice *deviceOf(StringRef level) {
+  auto isOf = [&](StringRef target) {
+    return llvm::is_contained(createTarget(target)->getLevelNames(), level);
+  };
   if (level == kOpenCl)
     return openClDevice();
-  return llvm::is_contained(createTarget("spirv")->getLevelNames(), level) ? vulkanDevice()
-                                                                          : nullptr;
+  return isOf("ptx") ? ptxFiberDevice() : isOf("spirv") ? vulkanDevice() : nullptr;
 }
 
 bool test::canRun(StringRef level) {
@@ -51,6 +55,7 @@ static mlir::MLIRContext &sharedContext() {
   static auto *context = [] {
     auto *context = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
     cpu::prepareContext(*context);
+    ptxcode::prepareContext(*context);
     spirvcode::prepareContext(*context);
     return context;
   }();
@@ -307,12 +312,14 @@ ArrayRef<int64_t> LoadedKernel::getFault() const {
 std::vector<std::string> test::allLevels() {
   std::vector<std::string> names;
   for (StringRef target : targetNames()) {
+    // A level for the CPU of the one below differs from it in products of small integers
+    // alone, which the conformance tests have; levels of a device do not differ.
     const cpu::IsaLevel *previous = nullptr;
-    for (StringRef name : llvm::reverse(createTarget(target)->getLevelNames())) {
-      // A level for the CPU of the one below differs from it in products of small integers
-      // alone, which the conformance tests have.
+    auto device = createTarget(target);
+    ArrayRef<StringRef> levels = device->getLevelNames();
+    for (StringRef name : llvm::reverse(levels)) {
       const cpu::IsaLevel *level = cpu::capabilitiesOf(name);
-      if (!level || !previous || level->llvmCpu != previous->llvmCpu)
+      if (name == levels.back() || (level && level->llvmCpu != previous->llvmCpu))
         names.push_back(name.str());
       previous = level;
     }

@@ -78,7 +78,8 @@ private:
   DenseMap<Block *, std::pair<Block *, Operation *>> copies;
   Operation *lastStorage = nullptr;
   DenseMap<const Slot *, Value> storageOps;
-  Value arena, weightsStorage;
+  Value arena;
+  llvm::SmallDenseMap<int64_t, Value> weightStorages; ///< by offset
   DenseMap<Value, Value> bufferOf;
   llvm::StringMap<Value> sharedBuffers;
 };
@@ -176,22 +177,23 @@ OpBuilder Planner::at(Block *block) {
 
 Value Planner::storageFor(const Slot &slot) {
   bool isPacked = slot.region == MemoryRegion::Arena && isStatic && !slot.isSwapped;
-  Value &storage = isPacked                               ? arena
-                   : slot.region == MemoryRegion::Weights ? weightsStorage
-                                                          : storageOps[&slot];
+  // A constant has a storage of its own: devices whose allocations are limited put them into
+  // several.
+  bool isConstant = slot.region == MemoryRegion::Weights;
+  Value &storage = isPacked ? arena : isConstant ? weightStorages[slot.offset] : storageOps[&slot];
   if (storage)
     return storage;
   Block *top = copies.lookup(&main.getBody().front()).first;
   OpBuilder builder = OpBuilder::atBlockBegin(top);
   if (lastStorage)
     builder.setInsertionPointAfter(lastStorage);
-  SymExpr size = isPacked                               ? SymExpr(arenaSize)
-                 : slot.region == MemoryRegion::Weights ? SymExpr(weights.size())
-                 : slot.region == MemoryRegion::Arena   ? slot.bound
+  SymExpr size = isPacked                             ? SymExpr(arenaSize)
+                 : slot.region == MemoryRegion::Arena ? slot.bound
                  : slot.isAllocated() ? slot.bytes
                                       : bounds.upper(slot.bytes).value_or(slot.bytes);
   auto op = StorageOp::create(builder, main.getLoc(), StorageType::get(builder.getContext()),
-                              slot.region, slot.index, size.str(), /*offset=*/0,
+                              slot.region, slot.index, size.str(),
+                              /*offset=*/isConstant ? slot.offset : 0,
                               /*first=*/IntegerAttr(), /*last=*/IntegerAttr());
   if (slot.region == MemoryRegion::Arena && !isPacked) {
     if (isStatic)
@@ -229,15 +231,17 @@ Value Planner::bufferFor(Value value) {
   }
   // A part of nothing may lie behind the end of it.
   SymExpr offset = size == SymExpr(0) ? SymExpr(0) : place.offset * bytes;
-  if (isPacked || slot.region == MemoryRegion::Weights)
+  if (isPacked)
     offset += SymExpr(slot.offset);
   // Inputs and constants are the same everywhere. Live ranges are part of a buffer of
   // the arena, so buffers of two values that take turns at one place stay apart.
   bool isReadOnly = slot.region == MemoryRegion::Input || slot.region == MemoryRegion::Weights;
   Value own, *shared = &own;
-  if (isReadOnly || slot.region == MemoryRegion::Output)
+  if (isReadOnly || slot.region == MemoryRegion::Output) {
+    int64_t number = slot.region == MemoryRegion::Weights ? slot.offset : slot.index;
     shared = &sharedBuffers[std::to_string(static_cast<int>(slot.region)) + ":" +
-                            std::to_string(slot.index) + ":" + offset.str() + ":" + size.str()];
+                            std::to_string(number) + ":" + offset.str() + ":" + size.str()];
+  }
   if (!*shared) {
     OpBuilder builder = at(isReadOnly ? &main.getBody().front() : slot.block);
     auto op = BufferOp::create(builder, value.getLoc(), storage, offset, size);

@@ -68,6 +68,7 @@ static void measure(const cu_api *api, CUdevice device, gpu_limits *limits) {
                          .max_bindings = 4096 / sizeof(void *), /* bytes of a launch's arguments */
                          .max_workgroups = (uint32_t)attribute(cuda, device, numbers->max_grid),
                          .max_range = UINT32_MAX,
+                         .max_allocation = UINT64_MAX,
                          .alignment = LUMEN_ALIGNMENT};
 }
 

@@ -51,13 +51,19 @@ static bool holds(const gpu_block *block, const void *address) {
   return block->address && (uintptr_t)address - (uintptr_t)block->address < block->size;
 }
 
+static const gpu_block *find_constant(const gpu_constants *constants, const void *address) {
+  for (uint32_t i = 0; i < constants->num_blocks; ++i)
+    if (holds(&constants->blocks[i], address))
+      return &constants->blocks[i];
+  return NULL;
+}
+
 const gpu_block *gpu_block_of(const gpu_context *state, const void *address) {
   for (uint32_t i = 0; i < state->num_blocks; ++i)
     if (holds(&state->blocks[i], address))
       return &state->blocks[i];
-  if (holds(&state->device->weights, address))
-    return &state->device->weights;
-  return holds(&state->device->init, address) ? &state->device->init : NULL;
+  const gpu_block *block = find_constant(&state->device->weights, address);
+  return block ? block : find_constant(&state->device->init, address);
 }
 
 /* ---- Batches ------------------------------------------------------------ */
@@ -172,7 +178,7 @@ static int gpu_carry(context *context, const void *memory, uint64_t size, bool i
                      lumen_status *status) {
   gpu_context *state = context->device_state;
   const gpu_block *block = gpu_block_of(state, memory);
-  if (!block || block->own.address)
+  if (!block || block->is_valid)
     return LUMEN_OK;
   uint64_t offset = (uint64_t)((const char *)memory - block->address);
   if (size > block->size - offset)
@@ -221,19 +227,16 @@ static bool bind_argument(const gpu_context *state, uint32_t buffer, const void 
                           gpu_binding *info, gpu_access *access, int32_t *before) {
   const gpu_block *block = address ? gpu_block_of(state, address) : NULL;
   *before = 0;
-  *access = (gpu_access){address, 0, false};
-  if (!block) { /* nothing is read or written there */
+  uint64_t size = address ? lumen_bytes_at(&state->schedule.storages, buffer, address) : 0;
+  *access = (gpu_access){address, size, false};
+  if (!block) { /* nothing is read or written there, or it is a constant of the host's alone */
     *info = (gpu_binding){state->parameters.own.buffer, 0, LUMEN_ALIGNMENT};
-    return true;
+    return !size;
   }
   uint64_t offset = (uint64_t)((const char *)address - block->address);
   uint64_t begin = offset / state->device->limits.alignment * state->device->limits.alignment;
-  uint64_t size = lumen_bytes_at(&state->schedule.storages, buffer, address);
   if (size > block->size - offset)
-    size = block->size - offset;
-  /* Nobody writes to weights. */
-  if (block != &state->device->weights && block != &state->device->init)
-    access->size = size;
+    access->size = size = block->size - offset;
   uint64_t range = align_to(offset - begin + size, 4);
   if (range > block->size - begin)
     range = block->size - begin;

@@ -17,7 +17,7 @@ int gpu_fail_memory(const gpu_device *device, const char *what, lumen_status *st
 /* ---- Memory ------------------------------------------------------------- */
 
 void gpu_block_close(const gpu_device *device, gpu_block *block) {
-  if (block->address && !block->own.address && !block->twin.address)
+  if (block->is_reserved)
     munmap(block->address, block->size);
   device->api->memory_close(device, &block->own);
   device->api->memory_close(device, &block->twin);
@@ -33,12 +33,14 @@ bool gpu_block_open(const gpu_device *device, uint64_t size, gpu_place place, gp
     ok = api->memory_open(device, size, /*is_host=*/true, &block->twin);
   if (ok && block->own.address) {
     block->address = block->own.address;
+    block->is_valid = true;
   } else if (ok && block->twin.address) {
     block->address = block->twin.address;
   } else if (ok) {
     void *reserved = mmap(NULL, size, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    block->address = reserved == MAP_FAILED ? NULL : reserved;
+    block->is_reserved = reserved != MAP_FAILED;
+    block->address = block->is_reserved ? reserved : NULL;
   }
   if (!block->address)
     gpu_block_close(device, block);
@@ -124,34 +126,77 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
   return code;
 }
 
-/* Copies host memory to a new block of the device. */
-static int upload(gpu_device *device, const void *bytes, uint64_t size, gpu_block *block,
-                  lumen_status *status) {
-  if (!size)
-    return LUMEN_OK;
-  if (!gpu_block_open(device, size, gpu_of_device, block))
+static int by_offset(const void *a, const void *b) {
+  const lumen_abi_storage *first = *(const lumen_abi_storage *const *)a;
+  const lumen_abi_storage *second = *(const lumen_abi_storage *const *)b;
+  return first->offset < second->offset ? -1 : first->offset > second->offset;
+}
+
+/* Appends a block of these bytes of the region. */
+static int upload_block(gpu_device *device, gpu_constants *constants, uint64_t begin, uint64_t size,
+                        lumen_status *status) {
+  gpu_block *block = &constants->blocks[constants->num_blocks++];
+  block->address = (char *)constants->base + begin;
+  block->size = (size + LUMEN_ALIGNMENT - 1) & ~(uint64_t)(LUMEN_ALIGNMENT - 1);
+  block->is_valid = true;
+  if (!device->api->memory_open(device, block->size, /*is_host=*/false, &block->own))
     return gpu_fail_memory(device, "weights", status);
+  constants->size += block->size;
   if (!block->own.address)
-    return device->api->upload(device, bytes, size, block, status);
-  memcpy(block->address, bytes, size);
+    return device->api->upload(device, block->address, size, block, status);
+  memcpy(block->own.address, block->address, size);
   return LUMEN_OK;
 }
 
+/* Copies a region from the host, each storage to one block. */
+static int upload(gpu_device *device, lumen_abi_region region, const char *base,
+                  gpu_constants *constants, lumen_status *status) {
+  const lumen_abi_model *abi = device->model->abi;
+  const lumen_abi_storage **storages = calloc(abi->num_storages + 1, sizeof(*storages));
+  uint32_t count = 0;
+  for (uint32_t i = 0; storages && i < abi->num_storages; ++i)
+    if (abi->storages[i].region == (uint32_t)region && abi->storages[i].size)
+      storages[count++] = &abi->storages[i];
+  constants->base = base;
+  constants->blocks = calloc(count + 1, sizeof(*constants->blocks));
+  int code = LUMEN_OK;
+  if (!storages || !constants->blocks)
+    code = gpu_fail_memory(device, "weights", status);
+  else
+    qsort(storages, count, sizeof(*storages), by_offset);
+  for (uint32_t i = 0; i < count && !code;) {
+    uint64_t begin = storages[i]->offset, end = begin;
+    for (; i < count; ++i) {
+      uint64_t after = storages[i]->offset + storages[i]->size;
+      /* What is shared by two comes again. */
+      if (after > end && after - begin > device->limits.max_allocation)
+        break;
+      end = after > end ? after : end;
+    }
+    if (end > begin)
+      code = upload_block(device, constants, begin, end - begin, status);
+    else
+      ++i; /* too large */
+  }
+  free(storages);
+  return code;
+}
+
+static void close_constants(const gpu_device *device, gpu_constants *constants) {
+  for (uint32_t i = 0; i < constants->num_blocks; ++i)
+    gpu_block_close(device, &constants->blocks[i]);
+  free(constants->blocks);
+}
+
 /* What the model derives from its weights, made by the host. */
-static int upload_inits(gpu_device *device, lumen_status *status) {
+static int make_inits(gpu_device *device, lumen_status *status) {
   const lumen_abi_model *abi = device->model->abi;
   if (!abi->num_inits)
     return LUMEN_OK;
-  char *init = lumen_allocate_large(abi->init_size);
-  int code = init ? lumen_host_inits(device->model, &device->host, init, status)
-                  : gpu_fail_memory(device, "weights", status);
-  if (!code)
-    code = upload(device, init, abi->init_size, &device->init, status);
-  if (device->init.own.address)
-    free(init);
-  else
-    device->host_init = init;
-  return code;
+  device->init_bytes = lumen_allocate_large(abi->init_size);
+  return device->init_bytes
+             ? lumen_host_inits(device->model, &device->host, device->init_bytes, status)
+             : gpu_fail_memory(device, "weights", status);
 }
 
 int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_t index,
@@ -164,19 +209,21 @@ int gpu_open(gpu_device *device, const gpu_api *api, const model *model, uint32_
   if (!code)
     code = open_kernels(device, status);
   if (!code)
-    code = upload(device, model->weights, model->abi->weights_size, &device->weights, status);
+    code = upload(device, LUMEN_ABI_WEIGHTS, model->weights, &device->weights, status);
   if (!code)
-    code = upload_inits(device, status);
+    code = make_inits(device, status);
+  if (!code)
+    code = upload(device, LUMEN_ABI_INIT, device->init_bytes, &device->init, status);
   return code;
 }
 
 void gpu_close(gpu_device *device) {
-  gpu_block_close(device, &device->weights);
-  gpu_block_close(device, &device->init);
+  close_constants(device, &device->weights);
+  close_constants(device, &device->init);
+  free(device->init_bytes);
   device->api->close(device);
   lumen_host_kernels_close(&device->host);
   free(device->kernels);
   free(device->variants);
   free(device->has_code);
-  free(device->host_init);
 }

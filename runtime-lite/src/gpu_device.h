@@ -25,7 +25,18 @@ typedef struct gpu_block {
   gpu_memory own, twin; /* the twin is mapped memory, for copies from and to */
   char *address;
   uint64_t size;
+  bool is_reserved; /* the addresses are a reservation */
+  bool is_valid;    /* the bytes there are always those of the device */
 } gpu_block;
+
+/* Constants, in as many blocks as the device wants: their addresses are those of the host's
+ * own bytes. One that is larger than a block may be is in none; the host runs what needs it. */
+typedef struct gpu_constants {
+  const char *base; /* of their region */
+  gpu_block *blocks;
+  uint32_t num_blocks;
+  uint64_t size; /* of all blocks */
+} gpu_constants;
 
 /* Where the memory of a block shall be. */
 typedef enum gpu_place {
@@ -55,8 +66,8 @@ typedef struct gpu_device {
   uint32_t level;                     /* of the kernels' variants; num_levels: none has one */
   bool *has_code;                     /* likewise: the device runs it */
   lumen_routing routing;
-  gpu_block weights, init;
-  char *host_init; /* `init` for the host; NULL: it sees that block */
+  gpu_constants weights, init;
+  char *init_bytes; /* the host's */
 } gpu_device;
 
 /* An API. Codes are those of lumen.h, and a failure has written the status. Its device begins

@@ -12,6 +12,11 @@
 
 /* ---- Devices ------------------------------------------------------------ */
 
+/* On either side. */
+static uint64_t memory_of(const gpu_device *device) {
+  return device->weights.size + device->init.size + device->model->abi->init_size;
+}
+
 int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status) {
   gpu_device *state = lumen_allocate(api->device_size);
   if (!state)
@@ -29,13 +34,13 @@ int gpu_driver_open(device *device, const gpu_api *api, lumen_status *status) {
   lumen_rates_find(device->driver->kind, device->name, &state->routing.device);
   lumen_host_rates(&state->routing.host);
   device->state = state;
-  atomic_fetch_add(&device->model->memory_used, state->weights.size + state->init.size);
+  atomic_fetch_add(&device->model->memory_used, memory_of(state));
   return LUMEN_OK;
 }
 
 void gpu_driver_close(device *device) {
   gpu_device *state = device->state;
-  atomic_fetch_sub(&device->model->memory_used, state->weights.size + state->init.size);
+  atomic_fetch_sub(&device->model->memory_used, memory_of(state));
   gpu_close(state);
   free(state);
 }
@@ -94,10 +99,8 @@ int gpu_context_open(context *context, lumen_status *status) {
                     lumen_open_places(context, device->limits.is_mapped) && state->inputs &&
                     state->results;
   atomic_fetch_add(&context->model->memory_used, state->workers.scratch_size);
-  state->schedule.weights = device->weights.address;
-  state->schedule.init = device->init.address;
-  state->schedule.host_weights = context->model->weights;
-  state->schedule.host_init = device->host_init;
+  state->schedule.weights = device->weights.base;
+  state->schedule.init = device->init.base;
   int code = lumen_schedule_open(context, &gpu_schedule_ops, device->variants, status);
   if (!code)
     code = has_memory ? gpu_batches_open(context, status)

@@ -18,9 +18,10 @@ typedef struct gpu_limits {
   uint64_t features;   /* LUMEN_ABI_GPU_* */
   uint64_t generation; /* what gpu_api.fits compares levels with */
   uint32_t max_block, max_shared, max_bindings, max_workgroups;
-  uint64_t max_range; /* bytes of a binding */
-  uint64_t alignment; /* of a binding's begin */
-  bool is_mapped;     /* its memory is */
+  uint64_t max_range;      /* bytes of a binding */
+  uint64_t max_allocation; /* bytes of a block */
+  uint64_t alignment;      /* of a binding's begin */
+  bool is_mapped;          /* its memory is */
 } gpu_limits;
 
 /* What is bound for a kernel in this form. */

@@ -18,6 +18,7 @@ void mtl_measure(const lumen_metal *metal, metal_id device, gpu_limits *limits,
                    .max_range = metal_number(metal, device, metal->max_buffer),
                    .alignment = 256, /* of buffers' offsets, on all Macs */
                    .is_mapped = is_unified};
+  limits->max_allocation = limits->max_range;
   if (limits->max_range > UINT32_MAX)
     limits->max_range = UINT32_MAX;
   *rates = is_unified ? (lumen_device_rates){1500, 80, 5, 100, 0, 0, 40}

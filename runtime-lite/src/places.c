@@ -139,14 +139,9 @@ bool lumen_is_read(const lumen_abi_model *abi, const lumen_abi_launch *launch, u
 
 bool lumen_open_places(context *context, bool is_shared) {
   lumen_schedule *schedule = context->device_state;
-  const lumen_abi_model *abi = context->model->abi;
-  uint32_t num_args = 0;
-  for (uint32_t k = 0; k < abi->num_kernels; ++k)
-    num_args = abi->kernels[k].num_args > num_args ? abi->kernels[k].num_args : num_args;
-  schedule->host_args = lumen_allocate(num_args * sizeof(void *));
   if (!is_shared)
     schedule->places = lumen_allocate(sizeof(*schedule->places));
-  return schedule->host_args && (is_shared || schedule->places);
+  return is_shared || schedule->places;
 }
 
 void lumen_close_places(context *context) {
@@ -154,7 +149,6 @@ void lumen_close_places(context *context) {
   if (schedule->places)
     lumen_places_free(schedule->places);
   free(schedule->places);
-  free(schedule->host_args);
 }
 
 static int fail_memory(const context *context, lumen_status *status) {
@@ -261,13 +255,6 @@ int lumen_enter_device(context *context, uint32_t index, lumen_status *status) {
   return enter(context, lumen_on_device, index, status);
 }
 
-/* Where the host has what is at an address of the device's constants. */
-static void *on_host(const lumen_schedule *schedule, uint32_t region, void *address) {
-  const char *there = region == LUMEN_ABI_WEIGHTS ? schedule->weights : schedule->init;
-  const char *here = region == LUMEN_ABI_WEIGHTS ? schedule->host_weights : schedule->host_init;
-  return address && here ? (char *)here + ((const char *)address - there) : address;
-}
-
 int lumen_launch_on_host(context *context, const lumen_host_workers *workers, uint32_t index,
                          lumen_status *status) {
   lumen_schedule *schedule = context->device_state;
@@ -280,16 +267,8 @@ int lumen_launch_on_host(context *context, const lumen_host_workers *workers, ui
     code = schedule->ops->wait(context, status);
   if (code)
     return code;
-  for (uint32_t a = 0; a < abi->kernels[launch->kernel].num_args; ++a) {
-    uint32_t buffer = abi->arg_buffers[launch->first_arg + a];
-    void *address = binding->args[launch->first_arg + a];
-    schedule->host_args[a] =
-        is_constant(abi, buffer)
-            ? on_host(schedule, abi->storages[abi->buffers[buffer].storage].region, address)
-            : address;
-  }
   const int64_t *sizes = binding->sizes + launch->first_size;
   schedule->ran = workers->kernels->variants[launch->kernel];
   int64_t grid = lumen_grid_of(schedule->ran, sizes);
-  return lumen_host_launch(workers, launch, schedule->host_args, sizes, grid, status);
+  return lumen_host_launch(workers, launch, binding->args + launch->first_arg, sizes, grid, status);
 }

@@ -125,6 +125,7 @@ static void place(const context *context, uint32_t index) {
     break;
   case LUMEN_ABI_WEIGHTS:
     base = (char *)schedule->weights;
+    space = storage->size;
     break;
   case LUMEN_ABI_INPUT:
     base = context->inputs[storage->index];
@@ -135,6 +136,7 @@ static void place(const context *context, uint32_t index) {
     break;
   case LUMEN_ABI_INIT:
     base = (char *)schedule->init;
+    space = storage->size;
     break;
   case LUMEN_ABI_HEAP:
     return;

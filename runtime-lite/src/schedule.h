@@ -35,12 +35,10 @@ typedef struct lumen_schedule_ops {
 /* The first member of what a driver keeps for a context. */
 typedef struct lumen_schedule {
   const lumen_schedule_ops *ops;
-  const char *weights, *init;           /* bases of these regions */
-  const char *host_weights, *host_init; /* for the host; NULL: the same */
-  struct lumen_places *places;          /* NULL: host and device work on the same bytes */
-  void **host_args;                     /* of a launch that a device leaves to the host */
-  uint64_t copy_ns;                     /* that copies took so far, of runs that are profiled */
-  char *arena;                          /* the caller's or arena_owned */
+  const char *weights, *init;  /* bases of these regions */
+  struct lumen_places *places; /* NULL: host and device work on the same bytes */
+  uint64_t copy_ns;            /* that copies took so far, of runs that are profiled */
+  char *arena;                 /* the caller's or arena_owned */
   char *arena_owned;
   uint64_t arena_capacity;
   uint64_t plan_id; /* that the storages were placed for */

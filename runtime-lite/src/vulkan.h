@@ -70,6 +70,7 @@ enum {
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES = 1000082000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES = 1000083000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES = 1000094000,
+  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES = 1000168000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES = 1000177000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT = 1000237000
 };
@@ -163,6 +164,13 @@ typedef struct VkPhysicalDeviceProperties2 {
   void *pNext;
   VkPhysicalDeviceProperties properties;
 } VkPhysicalDeviceProperties2;
+
+typedef struct VkPhysicalDeviceMaintenance3Properties {
+  int32_t sType;
+  void *pNext;
+  uint32_t maxPerSetDescriptors;
+  VkDeviceSize maxMemoryAllocationSize;
+} VkPhysicalDeviceMaintenance3Properties;
 
 typedef struct VkPhysicalDeviceSubgroupProperties {
   int32_t sType;

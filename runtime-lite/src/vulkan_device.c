@@ -82,6 +82,7 @@ typedef struct features {
   const char *extensions[2];
   uint32_t num_extensions;
   uint64_t bits;
+  uint64_t max_allocation; /* bytes */
 } features;
 
 static void find_features(const lumen_vk *vk, VkPhysicalDevice physical, features *found) {
@@ -102,11 +103,14 @@ static void find_features(const lumen_vk *vk, VkPhysicalDevice physical, feature
     found->extensions[found->num_extensions++] = narrow;
   }
   vk->GetPhysicalDeviceFeatures2(physical, &found->base);
+  VkPhysicalDeviceMaintenance3Properties sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties groups = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &sizes};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                             .pNext = &groups};
   vk->GetPhysicalDeviceProperties2(physical, &properties);
+  found->max_allocation = sizes.maxMemoryAllocationSize;
   const VkFlags operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
                              VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
   if (found->storage8.storageBuffer8BitAccess && found->narrow.shaderInt8)
@@ -206,6 +210,7 @@ static void take_limits(const VkPhysicalDeviceProperties *properties, const feat
                          .max_bindings = all->maxPerStageDescriptorStorageBuffers,
                          .max_workgroups = all->maxComputeWorkGroupCount[0],
                          .max_range = all->maxStorageBufferRange,
+                         .max_allocation = found->max_allocation,
                          .alignment = all->minStorageBufferOffsetAlignment};
   if (limits->max_block > all->maxComputeWorkGroupSize[0])
     limits->max_block = all->maxComputeWorkGroupSize[0];

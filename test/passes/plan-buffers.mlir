@@ -34,6 +34,26 @@ func.func @main(%x: tensor<4x16xf32> {onnx.name = "x"}) -> (tensor<4x16xf32> {on
 
 // -----
 
+// Constants have a storage each: a device may want them in several blocks.
+// CHECK: %[[FIRST:.*]] = dispatch.storage <weights>[0] size 256{{$}}
+// CHECK: %[[SECOND:.*]] = dispatch.storage <weights>[0] size 96 {offset = 256 : i64}
+// CHECK: %[[THIRD:.*]] = dispatch.storage <weights>[0] size 12 {offset = 384 : i64}
+// CHECK: dispatch.buffer %[[FIRST]] offset 0 size 256
+// CHECK: dispatch.buffer %[[SECOND]] offset 0 size 96
+// CHECK: dispatch.buffer %[[THIRD]] offset 0 size 12
+func.func @main(%x: tensor<4x8xf32> {onnx.name = "x"}) -> (tensor<4x3xf32> {onnx.name = "y"}) {
+  %w = lumen.constant dense<2.0> : tensor<8x8xf32>
+  %v = lumen.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %u = lumen.constant dense<3.0> : tensor<8x3xf32>
+  %0 = lumen.contract %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = lumen.contract %0, %u : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x3xf32>
+  %2 = lumen.broadcast %v [1] : tensor<3xf32> -> tensor<4x3xf32>
+  %3 = lumen.binary <add> %1, %2 : tensor<4x3xf32>
+  return %3 : tensor<4x3xf32>
+}
+
+// -----
+
 // An elementwise kernel writes over an operand that dies there.
 // CHECK: dispatch.launch @softmax_0
 // CHECK-NEXT: %[[A:.*]] = dispatch.buffer %{{.*}} offset 0 size 256 {first = 0 : i64, last = 2 : i64}

@@ -4,7 +4,8 @@
  *   lost=N    the N-th submission loses the device
  *   wait=N    the N-th wait for a submission does
  *   busy=N    work is not done when it is asked for the first N times
- *   version, queues, range, shared, descriptors, threads=N   what the device offers
+ *   version, queues, range, allocation, shared, descriptors, threads=N   what the device
+ *             offers
  *   int8=0    it has the extension of small numbers, but no arithmetic on bytes
  * It looks for calls that Vulkan does not allow, where the validation layer is too slow or
  * the real device offers too much; and where the instance ends, it says what has not been
@@ -69,7 +70,6 @@ static int runs_out(void) {
 
 /* X(name, creator, destroyer, handle, information). */
 #define OBJECTS(X)                                                                                 \
-  X(AllocateMemory, FreeMemory, VkDeviceMemory, VkMemoryAllocateInfo)                              \
   X(CreateBuffer, DestroyBuffer, VkBuffer, VkBufferCreateInfo)                                     \
   X(CreateShaderModule, DestroyShaderModule, VkShaderModule, VkShaderModuleCreateInfo)             \
   X(CreatePipelineCache, DestroyPipelineCache, VkPipelineCache, VkPipelineCacheCreateInfo)         \
@@ -105,6 +105,19 @@ static VkResult made(VkResult result) {
   }
 OBJECTS(X)
 #undef X
+
+static VkResult weak_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *about,
+                                    const void *allocator, VkDeviceMemory *memory) {
+  if (about->allocationSize > weakness("allocation", UINT32_MAX))
+    tell_misuse("an allocation is larger than the device offers");
+  return runs_out() ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                    : made(real.AllocateMemory(device, about, allocator, memory));
+}
+
+static void weak_FreeMemory(VkDevice device, VkDeviceMemory memory, const void *allocator) {
+  add(&seen.live, -(memory != NULL));
+  real.FreeMemory(device, memory, allocator);
+}
 
 static VkResult weak_CreateComputePipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
                                             const VkComputePipelineCreateInfo *about,
@@ -230,6 +243,17 @@ static VkResult weak_GetFenceStatus(VkDevice device, VkFence fence) {
                                                              : real.GetFenceStatus(device, fence);
 }
 
+static void weak_GetPhysicalDeviceProperties2(VkPhysicalDevice physical,
+                                              VkPhysicalDeviceProperties2 *properties) {
+  real.GetPhysicalDeviceProperties2(physical, properties);
+  for (VkPhysicalDeviceProperties2 *at = properties; at; at = at->pNext)
+    if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES) {
+      VkPhysicalDeviceMaintenance3Properties *sizes = (void *)at;
+      if (weakness("allocation", 0))
+        sizes->maxMemoryAllocationSize = weakness("allocation", 0);
+    }
+}
+
 static void weak_GetPhysicalDeviceProperties(VkPhysicalDevice physical,
                                              VkPhysicalDeviceProperties *properties) {
   real.GetPhysicalDeviceProperties(physical, properties);
@@ -276,6 +300,9 @@ EXPORTED lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char
 #define X(create, destroy, handle, info) OURS(create) OURS(destroy)
   OBJECTS(X)
 #undef X
+  OURS(AllocateMemory)
+  OURS(FreeMemory)
+  OURS(GetPhysicalDeviceProperties2)
   OURS(CreateComputePipelines)
   OURS(DestroyPipeline)
   OURS(CreateDevice)

@@ -82,6 +82,12 @@ public:
     storages.back().last = last;
     return result;
   }
+  uint32_t weights(uint64_t offset, uint64_t size) {
+    uint32_t result = storage(LUMEN_ABI_WEIGHTS, LUMEN_ABI_NONE, 0);
+    storages.back().offset = offset;
+    storages.back().size = size;
+    return result;
+  }
   uint32_t heap(uint32_t sizeExpr) { return storage(LUMEN_ABI_HEAP, sizeExpr, 0); }
   // A part of a buffer's storage.
   uint32_t part(uint32_t buffer, uint32_t offsetExpr) {

@@ -84,6 +84,7 @@ TEST(VulkanTest, HasTheHeadersNumbers) {
   NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
   NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
   NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
   NUMBER(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
   NUMBER(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU);
@@ -123,6 +124,8 @@ TEST(VulkanTest, HasTheHeadersLayouts) {
   LAYOUT(VkPhysicalDeviceProperties, apiVersion, driverVersion, vendorID, deviceID, deviceType,
          deviceName, pipelineCacheUUID, limits, sparseProperties);
   LAYOUT(VkPhysicalDeviceProperties2, sType, pNext, properties);
+  LAYOUT(VkPhysicalDeviceMaintenance3Properties, sType, pNext, maxPerSetDescriptors,
+         maxMemoryAllocationSize);
   LAYOUT(VkPhysicalDeviceSubgroupProperties, sType, pNext, subgroupSize, supportedStages,
          supportedOperations, quadOperationsInAllStages);
   LAYOUT(VkPhysicalDeviceFeatures, shaderFloat64, shaderInt64, shaderInt16);

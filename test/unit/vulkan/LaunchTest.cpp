@@ -15,7 +15,7 @@ struct LaunchTest : testing::Test {
   lumen_abi_variant variant = {0, 0, nullptr, 0, nullptr, nullptr, 1, 1, 4096, &launch};
   lumen_abi_kernel kernel = {"k", 3, 1, &variant};
   // No more than what the kernel needs.
-  gpu_limits limits = {LUMEN_ABI_GPU_INT64, 0, 64, 1024, 6, 65535, 4096, 64, true};
+  gpu_limits limits = {LUMEN_ABI_GPU_INT64, 0, 64, 1024, 6, 65535, 4096, 1 << 20, 64, true};
 };
 
 // Arguments and parameters, and what the variant says it needs besides.

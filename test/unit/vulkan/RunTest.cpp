@@ -225,6 +225,49 @@ TEST_F(VulkanRunTest, WaitsWhereItMust) {
   }
 }
 
+// Constants lie in as many blocks as the device wants, each whole in one; what needs one that
+// is larger than a block may be runs on the CPU. Memory that the host does not see is filled
+// from its own copy, and never read back.
+TEST_F(VulkanRunTest, WeightsInSeveralBlocks) {
+  constexpr uint64_t n = 300000, bytes = n * sizeof(float), next = bytes + 64 - bytes % 64;
+  std::vector<float> weights(3 * next / sizeof(float));
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = static_cast<float>(i * sizeof(float) / next + i % 50);
+  for (const char *staging : {"0", "1"})
+    for (bool hasRoom : {true, false}) {
+      ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
+      // Two constants in a block.
+      ScopedEnv weak("WEAK_VULKAN", "allocation=5000000");
+      VulkanModel model(n);
+      const void *pointer = weights.data();
+      model.abi.weights = &pointer;
+      model.abi.weights_size = 3 * next;
+      uint32_t x = model.in("x"), t = model.slot(0, 1), y = model.out("y"), w[3];
+      for (uint64_t i = 0; i < 3; ++i)
+        w[i] = model.weights(i * next, bytes);
+      if (!hasRoom)
+        model.storages.back().size = 5000001;
+      model.sum({x, w[0], w[1]}, t);
+      model.sum({t, w[2]}, y);
+      OpenModel opened(model.finish(), "vulkan");
+      ASSERT_STREQ(opened.status.message, "");
+      EXPECT_EQ(lumen_profile_enable(opened.context, nullptr), LUMEN_OK);
+      Values given(model, 1);
+      lumen_value in[] = {given.value()}, out[1] = {};
+      ASSERT_EQ(opened.run(in, out), "");
+      for (uint64_t i = 0; i < n; i += 1001) {
+        float wanted = given.data[i] + 2;
+        for (int k = 0; k < 3; ++k)
+          wanted += weights[(k * next) / sizeof(float) + i];
+        ASSERT_EQ(floats(out[0])[i], wanted) << i;
+      }
+      uint32_t count;
+      const lumen_profile_entry *entries = lumen_profile_entries(opened.context, &count);
+      EXPECT_EQ(entries[0].host_count, 0u);
+      EXPECT_EQ(entries[1].host_count, hasRoom ? 0u : 1u);
+    }
+}
+
 // A device may have the extension of small numbers without all that it is about.
 TEST_F(VulkanRunTest, AsksForExtensionsByName) {
   ScopedEnv weak("WEAK_VULKAN", "int8=0");

@@ -68,6 +68,16 @@ def run_ctest(directory, name, jobs, selection, env):
     return outcome
 
 
+def make_artifacts(folder):
+    """Compiles the models that unit tests of devices run."""
+    models = ["small", "loop-if", "loop-nested", "bert2"]
+    folder.mkdir(parents=True, exist_ok=True)
+    python = BUILD / "venv/bin/python"
+    return run([python, ROOT / "test/models/models.py", folder, *models]) == 0 and all(
+        run([BUILD / "bin/lumenc", folder / f"{model}.onnx", "--target=cpu,spirv", "-o",
+             folder / f"{model}.so"]) == 0 for model in models)
+
+
 def run_lit(args, env):
     report = RESULTS / "lit.json"
     report.unlink(missing_ok=True)
@@ -141,11 +151,15 @@ def main():
         return not outcome.failed
 
     if step("build", lambda: build("dev")):
+        artifacts = RESULTS / "artifacts"
+        # A filter asks for a quick answer about some test.
+        if not args.filter and step("artifacts", lambda: make_artifacts(artifacts)):
+            env["LUMEN_ARTIFACTS"] = str(artifacts)
         selection = ["-R", args.filter] if args.filter else []
         step("unit tests", lambda: run_ctest(BUILD, "unit", args.jobs, selection, env))
         step("lit", lambda: run_lit(args, env))
     for preset, rooms in SANITIZED.items():
-        # A filter asks for a quick answer about some test: no second build for that.
+        # No second build for a quick answer.
         if args.filter and not re.search(args.filter, preset):
             continue
         targets = [f"unit-{room}" for room in rooms]

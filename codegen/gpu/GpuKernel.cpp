@@ -81,6 +81,11 @@ static KernelBuilder builderFor(Operation *root) {
     return buildNormalization;
   case Family::Attention:
     return buildAttention;
+  case Family::Loops:
+    return llvm::TypeSwitch<Operation *, KernelBuilder>(root)
+        .Case([](RecurrenceOp) { return buildRecurrence; })
+        .Case([](SortOp) { return buildSort; })
+        .Default(buildThreads);
   default:
     return buildThreads;
   }

@@ -111,6 +111,9 @@ mlir::LogicalResult buildWindow(GpuKernel &);
 mlir::LogicalResult buildProduct(GpuKernel &); ///< contractions and convolutions
 mlir::LogicalResult buildReduction(GpuKernel &);
 mlir::LogicalResult buildNormalization(GpuKernel &);
+// By operation.
+mlir::LogicalResult buildRecurrence(GpuKernel &);
+mlir::LogicalResult buildSort(GpuKernel &);
 /// By the loops that compute the family on a CPU: a unit for each thread.
 mlir::LogicalResult buildThreads(GpuKernel &);
 

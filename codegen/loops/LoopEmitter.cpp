@@ -65,6 +65,24 @@ Values LoopEmitter::repeat(ValueRange inits,
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
+Values LoopEmitter::repeatWhile(ValueRange inits,
+                                llvm::function_ref<Value(LoopEmitter &, ValueRange)> goesOn,
+                                llvm::function_ref<Values(LoopEmitter &, ValueRange)> body) {
+  auto op = scf::WhileOp::create(
+      builder, loc, inits.getTypes(), inits,
+      [&](OpBuilder &b, Location, ValueRange carried) {
+        LoopEmitter inner(kernel, b);
+        Value condition = goesOn(inner, carried);
+        scf::ConditionOp::create(inner.builder, loc, condition, carried);
+      },
+      [&](OpBuilder &b, Location, ValueRange carried) {
+        LoopEmitter inner(kernel, b);
+        Values next = body(inner, carried);
+        scf::YieldOp::create(inner.builder, loc, next);
+      });
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
 void LoopEmitter::branch(Value condition, llvm::function_ref<void(LoopEmitter &)> body) {
   auto op = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
   LoopEmitter inner(kernel, OpBuilder(op.thenBlock()->getTerminator()));

@@ -59,6 +59,11 @@ public:
   /// carried on, and those of the last trip are the result.
   Values repeat(mlir::ValueRange inits,
                 llvm::function_ref<Values(LoopEmitter &, mlir::ValueRange)> body);
+  /// As long as `goesOn` is true of the carried values, which `body` replaces. The body may
+  /// have loops, which some devices do not take from `repeat`.
+  Values repeatWhile(mlir::ValueRange inits,
+                     llvm::function_ref<mlir::Value(LoopEmitter &, mlir::ValueRange)> goesOn,
+                     llvm::function_ref<Values(LoopEmitter &, mlir::ValueRange)> body);
   void branch(mlir::Value condition, llvm::function_ref<void(LoopEmitter &)> body);
   Values branch(mlir::Value condition, mlir::TypeRange types,
                 llvm::function_ref<Values(LoopEmitter &)> then,

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/loops/LoopEmitter.h"
+#include "codegen/loops/Recurrence.h"
+
 #include "codegen/loops/Nest.h"
 #include "dialects/Lumen/PackedWeights.h"
 
@@ -14,55 +15,20 @@ using namespace mlir;
 using namespace lumen;
 using namespace lumen::loops;
 
-namespace {
+CellEmitter::CellEmitter(LoopKernel &kernel, RecurrenceOp op)
+    : kernel(kernel), op(op), cell(op.getCell().front()),
+      element(registerType(cast<RankedTensorType>(op.getInput().getType()).getElementType())),
+      lanes(kernel.caps.lanes(element)), expression(kernel.expression) {}
 
-class CellEmitter {
-public:
-  CellEmitter(LoopKernel &kernel, RecurrenceOp op)
-      : kernel(kernel), op(op), cell(op.getCell().front()),
-        element(registerType(cast<RankedTensorType>(op.getInput().getType()).getElementType())),
-        lanes(kernel.caps.lanes(element)), expression(kernel.expression) {}
-
-  /// Makes room for states and products; before any loop.
-  void allocate();
-  uint64_t scratchSize() const { return scratch; }
-  /// One row from its first to its last step.
-  void emitRow(LoopEmitter &emit, Value row);
-
-private:
-  using VectorBody = llvm::function_ref<void(LoopEmitter &, const Position &)>;
-
-  Access makeBuffer(ArrayRef<int64_t> shape, int64_t elements);
-  /// Positions of a tensor of `rank` dimensions along its last one, of `size`.
-  void forEachVector(LoopEmitter &emit, int64_t rank, int64_t size, VectorBody body);
-  void emitProduct(LoopEmitter &emit, ContractOp product);
-  void emitStep(LoopEmitter &emit, Value row, Value step);
-
-  Block::BlockArgListType stateArguments() {
-    return cell.getArguments().drop_front(1 + op.getParams().size());
-  }
-  int64_t sizeOfState(unsigned i) {
-    return cast<RankedTensorType>(stateArguments()[i].getType()).getDimSize(0);
-  }
-
-  LoopKernel &kernel;
-  RecurrenceOp op;
-  Block &cell;
-  Type element;
-  int64_t lanes;
-  Expression expression; ///< of the cell
-  SmallVector<Access> states;
-  DenseMap<Operation *, Access> operands, products; ///< of contractions
-  uint64_t scratch = 0;
-};
-
-} // namespace
-
-Access CellEmitter::makeBuffer(ArrayRef<int64_t> shape, int64_t elements) {
+Value CellEmitter::makeMemory(int64_t elements) {
   Value view = kernel.scratchView(scratch, element, elements);
   scratch += llvm::alignTo(elements * element.getIntOrFloatBitWidth() / 8, 64);
+  return view;
+}
+
+Access CellEmitter::makeBuffer(ArrayRef<int64_t> shape, int64_t elements) {
   auto type = RankedTensorType::get(shape, element);
-  return {view, contiguousStrides(sizesOf(type)), type};
+  return {makeMemory(elements), contiguousStrides(sizesOf(type)), type};
 }
 
 void CellEmitter::allocate() {
@@ -103,15 +69,25 @@ void CellEmitter::forEachVector(LoopEmitter &emit, int64_t rank, int64_t size, V
 }
 
 void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
-  const Access &lhs = operands[product], &result = products[product];
-  const Access &rhs = *expression.findMemory(product.getRhs());
-  int64_t depth = rhs.type.getDimSize(1), panels = rhs.type.getDimSize(0);
-  if (lhs.type.getRank() == 2)
-    forEachVector(emit, 2, depth, [&](LoopEmitter &e, const Position &position) {
+  const Access &lhs = operands[product];
+  if (lhs.type.getRank() == 2) {
+    forEachVector(emit, 2, lhs.type.getDimSize(1), [&](LoopEmitter &e, const Position &position) {
       Value value = expression.emit(e.builder, e.loc, product.getLhs(), position);
       expression.store(e.builder, e.loc, value, lhs, position);
     });
+    synchronize(emit);
+  }
+  multiply(emit, lhs, *expression.findMemory(product.getRhs()), products[product]);
+  synchronize(emit);
+}
 
+Value CellEmitter::loadFactor(LoopEmitter &emit, const Access &lhs, Value k) {
+  return lhs.type.getRank() == 2 ? emit.load(lhs, {emit.constant(0), k}) : emit.load(lhs, {k});
+}
+
+void CellEmitter::multiply(LoopEmitter &emit, const Access &lhs, const Access &rhs,
+                           const Access &result) {
+  int64_t depth = rhs.type.getDimSize(1), panels = rhs.type.getDimSize(0);
   // Accumulators of one column block; short blocks take several steps of the depth
   // at once, so that as many sums are in flight.
   Type vector = lanes == 1 ? element : VectorType::get({lanes}, element);
@@ -126,7 +102,7 @@ void CellEmitter::emitProduct(LoopEmitter &emit, ContractOp product) {
     Value panel = e.div(block, e.constant(blocks));
     Value column = e.mul(e.rem(block, e.constant(blocks)), e.constant(columns));
     auto accumulate = [&](LoopEmitter &e, Value k, Value sum, int64_t i) -> Value {
-      Value factor = lhs.type.getRank() == 2 ? e.load(lhs, {e.constant(0), k}) : e.load(lhs, {k});
+      Value factor = loadFactor(e, lhs, k);
       if (lanes != 1)
         factor = e.make<vector::BroadcastOp>(vector, factor);
       Position position;
@@ -204,6 +180,7 @@ void CellEmitter::emitStep(LoopEmitter &emit, Value row, Value step) {
       if (sizeOfState(j) == size)
         done.set(j);
   }
+  synchronize(emit);
 }
 
 void CellEmitter::emitRow(LoopEmitter &emit, Value row) {
@@ -221,6 +198,7 @@ void CellEmitter::emitRow(LoopEmitter &emit, Value row) {
           expression.load(e.builder, e.loc, memoryOf(kernel, op.getStates()[i]), withRow(position));
       expression.store(e.builder, e.loc, value, states[i], position);
     });
+  synchronize(emit);
   Value zero = emit.constant(0), steps = emit.size(sizeOf(op.getInput(), 0)), length = steps;
   if (Value lengths = op.getLengths())
     length =

@@ -1,6 +1,6 @@
 //===- Sort.cpp - rows in order, and what is different in them ------------===//
 
-#include "codegen/loops/LoopEmitter.h"
+#include "codegen/loops/Sort.h"
 
 using namespace mlir;
 using namespace lumen;
@@ -25,6 +25,16 @@ static void storeNumber(LoopEmitter &emit, const Access &access, ArrayRef<Value>
   emit.store(emit.toI64(number), access, at);
 }
 
+Value loops::isSortedBefore(LoopEmitter &emit, SortOp op, KeyAndNumber a, KeyAndNumber b) {
+  auto [first, second] = std::pair(a.key, b.key);
+  if (!op.getDescending())
+    std::swap(first, second);
+  bool isUnsigned = isUnsignedType(cast<RankedTensorType>(op.getOperand().getType()));
+  Value isFirst = emit.isLarger(first, second, isUnsigned);
+  Value isTie = emit.negate(emit.isLarger(second, first, isUnsigned));
+  return emit.either(isFirst, emit.both(isTie, emit.less(a.number, b.number)));
+}
+
 FailureOr<LaunchShape> loops::buildSort(LoopKernel &kernel) {
   auto op = cast<SortOp>(kernel.root);
   const Access &operand = memoryOf(kernel, op.getOperand());
@@ -38,15 +48,8 @@ FailureOr<LaunchShape> loops::buildSort(LoopKernel &kernel) {
       at[axis] = number;
       return e.load(operand, at);
     };
-    // Numbers decide between equal elements.
     auto precedes = [&](LoopEmitter &e, Value a, Value b) {
-      Value keyA = key(e, a), keyB = key(e, b);
-      if (!op.getDescending())
-        std::swap(keyA, keyB);
-      bool isUnsigned = isUnsignedType(operand.type);
-      Value isFirst = e.isLarger(keyA, keyB, isUnsigned);
-      Value isTie = e.negate(e.isLarger(keyB, keyA, isUnsigned));
-      return e.either(isFirst, e.both(isTie, e.less(a, b)));
+      return isSortedBefore(e, op, {key(e, a), a}, {key(e, b), b});
     };
     Value count = emit.size(wanted);
     emitSelection(
@@ -85,8 +88,8 @@ FailureOr<LaunchShape> loops::buildUnique(LoopKernel &kernel) {
   // -1, 0 or 1: the first element in which two rows differ decides.
   auto compare = [&](LoopEmitter &e, Value a, Value b) {
     Type index = e.builder.getIndexType();
-    Values found = e.repeat(
-        {e.constant(0), e.constant(0)}, [&](LoopEmitter &e, ValueRange carried) {
+    Values found =
+        e.repeat({e.constant(0), e.constant(0)}, [&](LoopEmitter &e, ValueRange carried) {
           Value column = carried[0];
           Value isInside = e.less(column, width);
           Value sign = e.branch(
@@ -95,8 +98,7 @@ FailureOr<LaunchShape> loops::buildUnique(LoopKernel &kernel) {
                 Value keyA = e.load(operand, {a, column}), keyB = e.load(operand, {b, column});
                 Value zero = e.constant(0);
                 Value below = e.select(e.isLarger(keyB, keyA, isUnsigned), e.constant(-1), zero);
-                return Values{
-                    e.select(e.isLarger(keyA, keyB, isUnsigned), e.constant(1), below)};
+                return Values{e.select(e.isLarger(keyA, keyB, isUnsigned), e.constant(1), below)};
               },
               [&](LoopEmitter &e) { return Values{e.constant(0)}; })[0];
           Value goesOn = e.both(isInside, e.equal(sign, e.constant(0)));
@@ -119,7 +121,8 @@ FailureOr<LaunchShape> loops::buildUnique(LoopKernel &kernel) {
   Value groups = emit.loop(zero, rows, {zero}, [&](LoopEmitter &e, Value i, ValueRange carried) {
     Value number = load(e, order, i);
     Value isNew = e.branch(
-        e.equal(i, zero), {e.builder.getI1Type()}, [](LoopEmitter &e) { return Values{e.boolean(true)}; },
+        e.equal(i, zero), {e.builder.getI1Type()},
+        [](LoopEmitter &e) { return Values{e.boolean(true)}; },
         [&](LoopEmitter &e) {
           Value sign = compare(e, load(e, order, e.sub(i, 1)), number);
           return Values{e.negate(e.equal(sign, zero))};

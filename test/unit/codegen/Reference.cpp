@@ -1,13 +1,12 @@
 //===- Reference.cpp - what a kernel computes, evaluated plainly ----------===//
 
-#include "Reference.h"
+#include "ReferenceParts.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -21,7 +20,6 @@ using mlir::RankedTensorType;
 using mlir::Type;
 using mlir::Value;
 
-using Index = SmallVector<int64_t>;
 using Wide = __int128;
 
 static bool isFloat(Type type) { return llvm::isa<mlir::FloatType>(type); }
@@ -244,11 +242,11 @@ static int64_t offsetOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> index) {
   return offset;
 }
 
-static Number at(const Tensor &tensor, ArrayRef<int64_t> index) {
+Number test::at(const Tensor &tensor, ArrayRef<int64_t> index) {
   return tensor.values[offsetOf(tensor.type.getShape(), index)];
 }
 
-static void forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(const Index &)> body) {
+void test::forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(const Index &)> body) {
   for (int64_t size : shape)
     if (size == 0)
       return;
@@ -263,7 +261,7 @@ static void forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(const Index
   }
 }
 
-static Tensor build(Value result, llvm::function_ref<Number(const Index &)> element) {
+Tensor test::build(Value result, llvm::function_ref<Number(const Index &)> element) {
   Tensor tensor{llvm::cast<RankedTensorType>(result.getType()), {}};
   forEach(tensor.type.getShape(),
           [&](const Index &index) { tensor.values.push_back(element(index)); });
@@ -407,73 +405,6 @@ static Tensor softmax(SoftmaxOp op, const Tensor &x) {
     }
     Number shifted = at(x, index) - top;
     return op.getLog() ? shifted - std::log(sum) : std::exp(shifted) / sum;
-  });
-}
-
-static Tensor attention(AttentionOp op, ArrayRef<const Tensor *> operands) {
-  const Tensor &query = *operands[0], &key = *operands[1], &value = *operands[2];
-  const Tensor *mask = op.getMask() ? operands[3] : nullptr;
-  const Tensor *first = op.getFirst() ? operands.back() : nullptr;
-  auto place = [](ArrayRef<int64_t> logical, ArrayRef<int64_t> dims) {
-    Index index(4);
-    for (auto [i, dim] : llvm::enumerate(dims))
-      index[dim] = logical[i];
-    return index;
-  };
-  int64_t size = query.type.getDimSize(op.getQueryDims()[3]);
-  int64_t heads = query.type.getDimSize(op.getQueryDims()[1]);
-  int64_t keyHeads = key.type.getDimSize(op.getKeyDims()[1]);
-  int64_t keys = key.type.getDimSize(op.getKeyDims()[2]);
-  Number scale = op.getScale().convertToDouble(), softcap = op.getSoftcap().convertToDouble();
-  auto weigh = [&](int64_t batch, int64_t head, int64_t keyHead, int64_t row) {
-    int64_t end = keys;
-    if (first) {
-      Number stands = first->values[first->type.getRank() == 1 ? batch : 0];
-      end = std::min<int64_t>(keys, static_cast<int64_t>(stands) + row + 1);
-    }
-    std::vector<Number> weights;
-    Number top = -INFINITY, total = 0;
-    for (int64_t j = 0; j < end; ++j) {
-      Number score = 0;
-      for (int64_t i = 0; i < size; ++i)
-        score += ::at(query, place({batch, head, row, i}, op.getQueryDims())) *
-                 ::at(key, place({batch, keyHead, j, i}, op.getKeyDims()));
-      score *= scale;
-      if (softcap != 0)
-        score = softcap * std::tanh(score / softcap);
-      if (mask) {
-        Index where{batch, head, row, j};
-        for (auto [position, extent] : llvm::zip_equal(where, mask->type.getShape()))
-          position = std::min(position, extent - 1);
-        score += ::at(*mask, where);
-      }
-      top = std::max(top, score);
-      weights.push_back(score);
-    }
-    for (Number &weight : weights) {
-      weight = top == -INFINITY ? 0 : std::exp(weight - top);
-      total += weight;
-    }
-    for (Number &weight : weights)
-      weight = total == 0 ? 0 : weight / total;
-    return weights;
-  };
-  std::map<std::array<int64_t, 3>, std::vector<Number>> rows;
-  return build(op.getResult(), [&](const Index &index) {
-    int64_t at[4];
-    for (auto [i, dim] : llvm::enumerate(op.getResultDims()))
-      at[i] = index[dim];
-    auto [batch, head, row, element] = at;
-    int64_t keyHead = head / (heads / keyHeads);
-    auto [weights, isNew] = rows.try_emplace({batch, head, row});
-    if (isNew)
-      weights->second = weigh(batch, head, keyHead, row);
-    Number sum = 0;
-    for (auto [j, weight] : llvm::enumerate(weights->second)) {
-      int64_t key = j;
-      sum += weight * ::at(value, place({batch, keyHead, key, element}, op.getValueDims()));
-    }
-    return sum;
   });
 }
 
@@ -656,26 +587,31 @@ static Tensor evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
       .Case([&](WindowOp op) { return window(op, *operands[0]); })
       .Case([&](SoftmaxOp op) { return softmax(op, *operands[0]); })
       .Case([&](NormOp op) { return norm(op, *operands[0]); })
-      .Case([&](AttentionOp op) { return attention(op, operands); })
       .Case([&](ContractOp op) { return contract(op, *operands[0], *operands[1]); })
       .Case([&](ConvOp op) { return convolution(op, *operands[0], *operands[1]); })
       .Default([](Operation *) -> Tensor { llvm_unreachable("no reference for this operation"); });
 }
 
-std::vector<Tensor> test::evaluate(dispatch::KernelOp kernel, ArrayRef<Tensor> inputs) {
+std::vector<Tensor> test::evaluateBody(mlir::Block &body, ArrayRef<Tensor> inputs) {
   llvm::DenseMap<Value, Tensor> values;
-  mlir::Block &body = kernel.getBody().front();
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs))
     values[argument] = input;
   for (Operation &op : body.without_terminator()) {
     SmallVector<const Tensor *> operands;
     for (Value operand : op.getOperands())
       operands.push_back(&values.find(operand)->second);
-    Tensor result = evaluateOp(&op, operands);
-    values[op.getResult(0)] = std::move(result);
+    std::vector<Tensor> results = evaluateLoops(&op, operands);
+    if (results.empty())
+      results.push_back(evaluateOp(&op, operands));
+    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+      values[result] = std::move(tensor);
   }
   std::vector<Tensor> results;
   for (Value value : body.getTerminator()->getOperands())
     results.push_back(values.find(value)->second);
   return results;
+}
+
+std::vector<Tensor> test::evaluate(dispatch::KernelOp kernel, ArrayRef<Tensor> inputs) {
+  return evaluateBody(kernel.getBody().front(), inputs);
 }

@@ -343,11 +343,11 @@ Value Functions::integerPower(Value base, Value exponent, bool isUnsigned) {
 
 Value Functions::integerBinary(BinaryKind kind, Value a, Value b, bool isUnsigned) {
   using P = arith::CmpIPredicate;
-  auto inWidth = [&] {
-    return cmp(P::ult, b, integer(getElementTypeOrSelf(type).getIntOrFloatBitWidth()));
-  };
-  // An amount that is too large is poison to the shift itself.
-  auto amount = [&] { return select(inWidth(), b, integer(0)); };
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  auto inWidth = [&] { return cmp(P::ult, b, integer(width)); };
+  // An amount that is too large is poison to the shift itself. No select: LLVM 22 makes one
+  // instruction of PTX of two selects, which looks at 32 bits of the amount only.
+  auto amount = [&] { return make<arith::AndIOp>(b, integer(width - 1)); };
   switch (kind) {
   case BinaryKind::Add:
     return make<arith::AddIOp>(a, b);

@@ -45,11 +45,13 @@ template <typename Body> void withTypes(const Access &access, uint8_t width, Bod
   }
 }
 
-/// Of registers, from memory that was checked.
-void loadComponents(Warp &warp, const Instruction &instruction, uint32_t lanes,
-                    char *const (&pointers)[kLanes]) {
+/// Of memory that was checked.
+void loadElements(Warp &warp, const Instruction &instruction, uint32_t lanes,
+                  char *const (&pointers)[kLanes]) {
   const Access &access = instruction.access;
   for (uint32_t i = 0; i < access.count; ++i) {
+    if (access.deadElements >> i & 1)
+      continue;
     Operand place = warp.operand(instruction, i);
     withTypes(access, place.width, [&](auto element, auto value) {
       auto *values = warp.at<decltype(value)>(place);
@@ -65,31 +67,38 @@ void loadComponents(Warp &warp, const Instruction &instruction, uint32_t lanes,
 void load(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   const Access &access = instruction.access;
   char *pointers[kLanes];
-  uint32_t size = access.size * access.count;
-  if (!warp.resolve(instruction, access.count, lanes, size, /*isWrite=*/false, pointers))
+  // The code generator widens loads over elements that nothing reads.
+  auto isDead = [&](uint32_t i) { return access.deadElements >> i & 1; };
+  uint32_t used = access.count;
+  while (used > 1 && isDead(used - 1))
+    --used;
+  uint32_t alignment = access.size * access.count;
+  if (!warp.resolve(instruction, access.count, lanes,
+                    {access.size * used, alignment, /*isWrite=*/false}, pointers))
     return;
   if (warp.group.launch.checks.sharedMemory && access.space <= Space::Shared)
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
       auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-      if (warp.isShared(pointers[lane]) &&
-          !warp.checkShared(instruction, lane, pointers[lane], size, nullptr))
-        return;
+      for (uint32_t i = 0; i < used && warp.isShared(pointers[lane]); ++i)
+        if (!isDead(i) && !warp.checkShared(instruction, lane, pointers[lane] + i * access.size,
+                                            access.size, nullptr))
+          return;
     }
-  loadComponents(warp, instruction, lanes, pointers);
+  loadElements(warp, instruction, lanes, pointers);
 }
 
 void loadParameter(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   char *pointers[kLanes];
   std::fill(std::begin(pointers), std::end(pointers),
             const_cast<char *>(warp.group.launch.parameters) + instruction.immediate);
-  loadComponents(warp, instruction, lanes, pointers);
+  loadElements(warp, instruction, lanes, pointers);
 }
 
 void store(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   const Access &access = instruction.access;
   char *pointers[kLanes];
   uint32_t size = access.size * access.count;
-  if (!warp.resolve(instruction, 0, lanes, size, /*isWrite=*/true, pointers))
+  if (!warp.resolve(instruction, 0, lanes, {size, /*isWrite=*/true}, pointers))
     return;
   bool isChecked = warp.group.launch.checks.sharedMemory && access.space <= Space::Shared;
   for (uint32_t i = 0; i < access.count; ++i) {
@@ -170,6 +179,7 @@ bool decodeAccess(Statement &statement, Instruction &instruction, bool isLoad) {
   for (uint32_t i = 0; i < access.count; ++i)
     if (!statement.addWide(isVector ? values.elements[i] : values, access.size, instruction))
       return false;
+  access.isVectorLoad = isLoad && isVector;
   instruction.execute = isLoad ? load : store;
   if (access.space == Space::Parameter) {
     if (!address.isParameter)
@@ -264,7 +274,7 @@ void update(Warp &warp, const Instruction &instruction, uint32_t lanes) {
     return extend(instruction, warp.at<char>(instruction, operand) + lane * size);
   };
   char *pointers[kLanes];
-  if (!warp.resolve(instruction, place, lanes, size, /*isWrite=*/true, pointers))
+  if (!warp.resolve(instruction, place, lanes, {size, /*isWrite=*/true}, pointers))
     return;
   for (uint32_t rest = lanes; rest; rest &= rest - 1) {
     auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
@@ -368,13 +378,13 @@ void copyNow(Warp &warp, const AsyncCopy &copy) {
   for (uint32_t rest = copy.lanes; rest; rest &= rest - 1) {
     auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
     char bytes[16] = {};
-    char *to = warp.resolveOne(*copy.instruction, Space::Shared, lane, copy.to[lane], copy.size,
-                               /*isWrite=*/true);
+    char *to = warp.resolveOne(*copy.instruction, Space::Shared, lane, copy.to[lane],
+                               {copy.size, /*isWrite=*/true});
     if (!to)
       return;
     if (uint32_t size = copy.readSize[lane]) {
       const char *from = warp.resolveOne(*copy.instruction, Space::Global, lane, copy.from[lane],
-                                         copy.size, /*isWrite=*/false);
+                                         {copy.size, /*isWrite=*/false});
       if (!from)
         return;
       std::memcpy(bytes, from, size);
@@ -431,7 +441,7 @@ void loadMatrix(Warp &warp, const Instruction &instruction, uint32_t) {
   bool isTransposed = instruction.access.variants[0];
   uint32_t rows = count == 4 ? ~0u : (1u << (8 * count)) - 1;
   char *pointers[kLanes];
-  if (!warp.resolve(instruction, count, rows, 16, /*isWrite=*/false, pointers))
+  if (!warp.resolve(instruction, count, rows, {16, /*isWrite=*/false}, pointers))
     return;
   for (uint32_t lane = 0; lane < 8 * count; ++lane)
     if (warp.group.launch.checks.sharedMemory &&

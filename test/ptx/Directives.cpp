@@ -301,7 +301,26 @@ bool Parser::parseBody(uint32_t index) {
     end.line = lexer.line();
     program.instructions.push_back(end);
   }
+  markDeadElements(program.functions[index].begin);
   return resolveTargets();
+}
+
+/// Registers are a function's own, and each is written and read by name.
+void Parser::markDeadElements(uint32_t begin) {
+  std::unordered_map<uint32_t, uint32_t> mentions;
+  for (auto each = program.instructions.begin() + begin; each != program.instructions.end();
+       ++each) {
+    ++mentions[each->guard.offset];
+    for (uint32_t i = 0; i < each->numOperands; ++i)
+      mentions[program.operands[each->firstOperand + i].offset] +=
+          !program.operands[each->firstOperand + i].isConstant;
+  }
+  for (auto each = program.instructions.begin() + begin; each != program.instructions.end(); ++each)
+    for (uint32_t i = 0; each->access.isVectorLoad && i < each->access.count; ++i) {
+      uint32_t place = program.operands[each->firstOperand + i].offset;
+      each->access.deadElements |=
+          static_cast<uint8_t>((place == kNowhere || mentions[place] == 1) << i);
+    }
 }
 
 /// Up to its closing brace.

@@ -38,6 +38,7 @@ private:
   bool parseBlock();
   bool parseTargets(const std::string &name);
   bool resolveTargets();
+  void markDeadElements(uint32_t begin);
 
   // Statements.
   bool parseStatement();

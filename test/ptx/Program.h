@@ -49,10 +49,12 @@ enum class Flow : uint8_t {
 /// What an access to memory adds to its operands.
 struct Access {
   Space space = Space::Generic;
-  uint8_t size = 0;          ///< bytes of an element
-  uint8_t count = 1;         ///< elements of a vector
-  bool isSigned = false;     ///< elements are extended to registers that are wider
-  bool isReadOnly = false;   ///< .nc
+  uint8_t size = 0;        ///< bytes of an element
+  uint8_t count = 1;       ///< elements of a vector
+  bool isSigned = false;   ///< elements are extended to registers that are wider
+  bool isReadOnly = false; ///< .nc
+  bool isVectorLoad = false;
+  uint8_t deadElements = 0;  ///< of a vector, a bit for each that nothing reads
   bool isConvergent = false; ///< all lanes of the warp must be there
   uint8_t variants[4] = {};  ///< what else the name says; each family has its own
 };

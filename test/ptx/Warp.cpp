@@ -165,21 +165,27 @@ void Warp::leave(uint32_t pc, uint32_t lanes) {
     alive &= ~lanes;
     return;
   case Flow::Barrier:
-    waiting.push_back({pc, lanes});
+    waiting.push_back({pc, lanes | takeWaiting(pc)});
     return;
   case Flow::Warp:
     return waitForLanes(pc, lanes);
   }
 }
 
-void Warp::waitForLanes(uint32_t pc, uint32_t lanes) {
-  const Instruction &instruction = group.program.instructions[pc];
+/// Lanes that wait at `pc`, and no longer do.
+uint32_t Warp::takeWaiting(uint32_t pc) {
   auto same = std::find_if(waiting.begin(), waiting.end(),
                            [&](const Front &front) { return front.pc == pc; });
-  if (same != waiting.end()) {
-    lanes |= same->lanes;
-    waiting.erase(same);
-  }
+  if (same == waiting.end())
+    return 0;
+  uint32_t lanes = same->lanes;
+  waiting.erase(same);
+  return lanes;
+}
+
+void Warp::waitForLanes(uint32_t pc, uint32_t lanes) {
+  const Instruction &instruction = group.program.instructions[pc];
+  lanes |= takeWaiting(pc);
   // The mask is the last operand, a lane's own; without one all lanes must come.
   uint32_t wanted = ~0u;
   if (!instruction.access.isConvergent)
@@ -232,20 +238,21 @@ bool GlobalState::note(uint64_t address, uint64_t size, uint8_t kind) {
 }
 
 bool Warp::noteGlobal(const Instruction &instruction, uint32_t lane, uint64_t address,
-                      uint32_t size, bool isWrite) {
-  if (!group.launch.checks.readOnlyMemory || !(isWrite || instruction.access.isReadOnly))
+                      const Extent &extent) {
+  if (!group.launch.checks.readOnlyMemory || !(extent.isWrite || instruction.access.isReadOnly))
     return true;
-  if (group.globals.note(address, size, isWrite ? GlobalState::Written : GlobalState::ReadOnly))
+  if (group.globals.note(address, extent.size,
+                         extent.isWrite ? GlobalState::Written : GlobalState::ReadOnly))
     return true;
   fail(instruction, lane, "address " + inHex(address) + " is read as read-only and written");
   return false;
 }
 
 char *Warp::resolveOne(const Instruction &instruction, Space space, uint32_t lane, uint64_t address,
-                       uint32_t size, bool isWrite) {
-  if (address & (size - 1)) {
+                       const Extent &extent) {
+  if (address & (extent.alignment - 1)) {
     fail(instruction, lane,
-         "address " + inHex(address) + " is no multiple of " + std::to_string(size));
+         "address " + inHex(address) + " is no multiple of " + std::to_string(extent.alignment));
     return nullptr;
   }
   if (space == Space::Generic) {
@@ -256,29 +263,29 @@ char *Warp::resolveOne(const Instruction &instruction, Space space, uint32_t lan
       address -= space == Space::Shared ? kSharedWindow : kLocalWindow;
   }
   if (space == Space::Global) {
-    const Allocation *allocation = group.memory.find(address, size);
+    const Allocation *allocation = group.memory.find(address, extent.size);
     if (allocation) {
       lastAllocation = allocation;
-      return noteGlobal(instruction, lane, address, size, isWrite)
+      return noteGlobal(instruction, lane, address, extent)
                  ? allocation->data + (address - allocation->address)
                  : nullptr;
     }
     const std::vector<char> &variables = group.program.variables;
     uint64_t offset = address - reinterpret_cast<uint64_t>(variables.data());
-    if (offset < variables.size() && size <= variables.size() - offset)
+    if (offset < variables.size() && extent.size <= variables.size() - offset)
       return group.program.variables.data() + offset;
     const Allocation *nearest = group.memory.findNearest(address);
     fail(instruction, lane,
-         "there is no memory at " + inHex(address) + ", " + std::to_string(size) +
+         "there is no memory at " + inHex(address) + ", " + std::to_string(extent.size) +
              " bytes; the nearest is " + (nearest ? describe(*nearest) : "nowhere"));
     return nullptr;
   }
   bool isShared = space == Space::Shared;
   uint64_t limit = isShared ? group.sharedSize : group.program.localSize;
-  if (address > limit || size > limit - address) {
+  if (address > limit || extent.size > limit - address) {
     fail(instruction, lane,
          std::string("there is no ") + (isShared ? "shared" : "local") + " memory at " +
-             inHex(address) + ", " + std::to_string(size) + " bytes; there are " +
+             inHex(address) + ", " + std::to_string(extent.size) + " bytes; there are " +
              std::to_string(limit) + " bytes");
     return nullptr;
   }
@@ -286,8 +293,8 @@ char *Warp::resolveOne(const Instruction &instruction, Space space, uint32_t lan
                   : group.locals.data() + limit * (firstThread + lane) + address;
 }
 
-bool Warp::resolve(const Instruction &instruction, uint32_t index, uint32_t lanes, uint32_t size,
-                   bool isWrite, char *(&pointers)[kLanes]) {
+bool Warp::resolve(const Instruction &instruction, uint32_t index, uint32_t lanes,
+                   const Extent &extent, char *(&pointers)[kLanes]) {
   const Operand &place = operand(instruction, index);
   uint64_t addresses[kLanes], offset = static_cast<uint64_t>(instruction.immediate);
   if (place.width == 4) {
@@ -300,19 +307,20 @@ bool Warp::resolve(const Instruction &instruction, uint32_t index, uint32_t lane
   // Most often all are in the allocation of the last access.
   if (instruction.access.space == Space::Global && lastAllocation) {
     uint64_t begin = lastAllocation->address, wrong = 0;
-    uint64_t last = lastAllocation->size - size;
+    uint64_t last = lastAllocation->size - extent.size;
     char *data = lastAllocation->data;
-    if (size <= lastAllocation->size) {
+    if (extent.size <= lastAllocation->size) {
       forEachLane(lanes, [&](uint32_t lane) {
-        wrong |= (addresses[lane] & (size - 1)) | (addresses[lane] - begin > last);
+        wrong |= (addresses[lane] & (extent.alignment - 1)) | (addresses[lane] - begin > last);
         pointers[lane] = data + (addresses[lane] - begin);
       });
       if (!wrong) {
-        if (!group.launch.checks.readOnlyMemory || !(isWrite || instruction.access.isReadOnly))
+        if (!group.launch.checks.readOnlyMemory ||
+            !(extent.isWrite || instruction.access.isReadOnly))
           return true;
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
           uint32_t lane = static_cast<uint32_t>(__builtin_ctz(rest));
-          if (!noteGlobal(instruction, lane, addresses[lane], size, isWrite))
+          if (!noteGlobal(instruction, lane, addresses[lane], extent))
             return false;
         }
         return true;
@@ -322,7 +330,7 @@ bool Warp::resolve(const Instruction &instruction, uint32_t index, uint32_t lane
   for (uint32_t rest = lanes; rest; rest &= rest - 1) {
     uint32_t lane = static_cast<uint32_t>(__builtin_ctz(rest));
     pointers[lane] =
-        resolveOne(instruction, instruction.access.space, lane, addresses[lane], size, isWrite);
+        resolveOne(instruction, instruction.access.space, lane, addresses[lane], extent);
     if (!pointers[lane])
       return false;
   }

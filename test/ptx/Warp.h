@@ -103,13 +103,21 @@ public:
     word = (word & ~lanes) | (value & lanes);
   }
 
-  /// The operand `index` as addresses of an access of `size` bytes by each of `lanes`.
-  /// False: there is an error.
-  bool resolve(const Instruction &instruction, uint32_t index, uint32_t lanes, uint32_t size,
-               bool isWrite, char *(&pointers)[kLanes]);
-  /// As above, of one lane and one address.
+  /// An access of each lane.
+  struct Extent {
+    uint32_t size;      ///< bytes
+    uint32_t alignment; ///< of the address, bytes
+    bool isWrite;
+    Extent(uint32_t size, bool isWrite) : size(size), alignment(size), isWrite(isWrite) {}
+    Extent(uint32_t size, uint32_t alignment, bool isWrite)
+        : size(size), alignment(alignment), isWrite(isWrite) {}
+  };
+  /// The host's view of the addresses in operand `index`. False: there is an error.
+  bool resolve(const Instruction &instruction, uint32_t index, uint32_t lanes, const Extent &extent,
+               char *(&pointers)[kLanes]);
+  /// The same of one lane and one address; null: there is an error.
   char *resolveOne(const Instruction &instruction, Space space, uint32_t lane, uint64_t address,
-                   uint32_t size, bool isWrite);
+                   const Extent &extent);
   /// Reports races; called for an access in shared memory before it takes place. `written`:
   /// what is written, or null.
   bool checkShared(const Instruction &instruction, uint32_t lane, const char *pointer,
@@ -138,8 +146,9 @@ private:
   void add(uint32_t pc, uint32_t lanes);
   void leave(uint32_t pc, uint32_t lanes);
   void waitForLanes(uint32_t pc, uint32_t lanes);
-  bool noteGlobal(const Instruction &instruction, uint32_t lane, uint64_t address, uint32_t size,
-                  bool isWrite);
+  uint32_t takeWaiting(uint32_t pc);
+  bool noteGlobal(const Instruction &instruction, uint32_t lane, uint64_t address,
+                  const Extent &extent);
 
   char *bases[2]; ///< of registers and constants
   std::vector<uint64_t> registers;

@@ -5,6 +5,7 @@
 #include "DynamicKernel.h"
 #include "FiberDevice.h"
 #include "OpenClDevice.h"
+#include "PtxDevice.h"
 #include "VulkanDevice.h"
 
 #include "codegen/cpu/CpuTarget.h"
@@ -31,8 +32,9 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 
-/// The level of GPU kernels that are compiled from text; no target has it.
-static constexpr llvm::StringLiteral kOpenCl = "opencl";
+/// Levels that no target has: GPU kernels that are compiled from text, and the text of PTX
+/// that models have, whose LLVM IR runs at the target's own level.
+static constexpr llvm::StringLiteral kOpenCl = "opencl", kPtxText = "ptx_text";
 
 /// Whether a level is one of a device, as opposed to this machine's CPU.
 static bool isOfDevice(StringRef level) { return !cpu::capabilitiesOf(level); }
@@ -44,6 +46,8 @@ static KernelDevice *deviceOf(StringRef level) {
   };
   if (level == kOpenCl)
     return openClDevice();
+  if (level == kPtxText)
+    return ptxDevice();
   return isOf("ptx") ? ptxFiberDevice() : isOf("spirv") ? vulkanDevice() : nullptr;
 }
 
@@ -325,6 +329,7 @@ std::vector<std::string> test::allLevels() {
     }
   }
   names.push_back(kOpenCl.str());
+  names.push_back(kPtxText.str());
   return names;
 }
 
@@ -367,9 +372,10 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
     dynamic = makeDynamic(kernel, random);
   SmallVector<int64_t> sizes = dynamic.sizes;
   bool asConstant = true, asDynamic = !sizes.empty();
-  // A compiler of text takes longer than all the rest: one of both forms, in the quick tier.
+  // What takes text takes longer than all the rest: one of both forms, in the quick tier.
   const char *tier = std::getenv("LUMEN_TEST_TIER");
-  if (asDynamic && GetParam() == kOpenCl && StringRef(tier ? tier : "") != "full")
+  bool isOfText = GetParam() == kOpenCl || GetParam() == kPtxText;
+  if (asDynamic && isOfText && StringRef(tier ? tier : "") != "full")
     (random() % 2 ? asConstant : asDynamic) = false;
   if (asConstant)
     if (auto loaded = LoadedKernel::make(text, GetParam(), codegenOptions(GetParam())))

@@ -104,6 +104,14 @@ TEST(PtxControl, BarrierThatIsReachedDiverged) {
   EXPECT_EQ(with("barrier.sync"), "");
 }
 
+// Lanes come one after the other, by ways of different lengths.
+TEST(PtxControl, BarrierThatLanesReachInTurn) {
+  RunKernel run;
+  EXPECT_EQ(run("setp.lt.u32 %p0, %t, 16;\n@%p0 bra LATE;\nbra.uni SYNC;\nEND:\nexit;\n"
+                "SYNC:\nbar.sync 0;\nbra.uni END;\nLATE:\nmov.b32 %r0, 1;\nbra.uni SYNC;\n"),
+            "");
+}
+
 // Half of the warps meet at a barrier of their own.
 TEST(PtxControl, NamedBarriers) {
   RunKernel run;

@@ -84,6 +84,20 @@ TEST(PtxMemory, Misaligned) {
               HasSubstr("is no multiple of 8"));
 }
 
+// The code generator widens loads over what may not be there.
+TEST(PtxMemory, ElementsThatNothingReads) {
+  RunKernel run;
+  run.threads = 1;
+  run.x.resize(7);
+  EXPECT_EQ(run("ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%x+16];\n"), "");
+  EXPECT_THAT(run("ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%x+16];\nst.global.b32 [%y], %r3;\n"),
+              HasSubstr("there is no memory at 0x10010, 16 bytes"));
+  EXPECT_EQ(run("mov.b64 %d3, s;\nst.shared.b32 [%d3+4], 5;\n"
+                "ld.shared.v4.b32 {_, %r1, _, %r3}, [%d3];\nst.global.b32 [%y], %r1;\n",
+                kShared),
+            "");
+}
+
 TEST(PtxMemory, ReadOnlyMemoryThatIsWritten) {
   RunKernel run;
   EXPECT_EQ(run(kOwnWords + "ld.global.nc.b32 %r0, [%d1];\nst.global.b32 [%d2], %r0;\n"), "");

@@ -691,7 +691,8 @@ static inline int lumen_arena_size_for(lumen_model *model, const lumen_value *in
   return model->api->arena_size_for(model, inputs, num_inputs, size, status);
 }
 
-/* Writes up to `capacity` devices, and returns how many there are. */
+/* Writes up to `capacity` devices, and returns how many there are. Where the file has code for a
+ * kind of which this machine has none, an entry without a name says why. */
 static inline uint32_t lumen_devices(const lumen_module *module, lumen_device_info *devices,
                                      uint32_t capacity) {
   return module->api->devices(module, devices, capacity);

@@ -14,8 +14,9 @@ extern const lumen_driver lumen_driver_hip __attribute__((weak));
 extern const lumen_driver lumen_driver_metal __attribute__((weak));
 extern const lumen_driver lumen_driver_vulkan __attribute__((weak));
 
-const lumen_driver *const lumen_drivers[lumen_num_drivers] = {&lumen_driver_cpu, &lumen_driver_cuda,
-                                                              &lumen_driver_vulkan};
+const lumen_driver *const lumen_drivers[lumen_num_drivers] = {
+    &lumen_driver_cpu, &lumen_driver_cuda, &lumen_driver_hip, &lumen_driver_metal,
+    &lumen_driver_vulkan};
 
 enum { max_devices = 64 };
 
@@ -105,6 +106,19 @@ static double fitting_part(const lumen_abi_model *abi, const lumen_device_info *
 }
 
 /* Devices of one driver, or of all. Others are not even looked for: that takes time. */
+/* Into its place by score. */
+static void add_device(const lumen_driver *driver, const lumen_device_info *info,
+                       const lumen_status *reason, device_list *list) {
+  uint32_t at = list->count++;
+  for (; at > 0 && list->items[at - 1].info.score < info->score; --at)
+    list->items[at] = list->items[at - 1];
+  list->items[at].driver = driver;
+  list->items[at].info = *info;
+  list->items[at].reason = *reason;
+  if (info->score <= 0)
+    snprintf(list->items[at].info.reason, sizeof(info->reason), "%s", reason->message);
+}
+
 static void list_devices(const lumen_abi_model *abi, const lumen_driver *only,
                          const lumen_choice *choice, device_list *list) {
   list->count = 0;
@@ -119,15 +133,18 @@ static void list_devices(const lumen_abi_model *abi, const lumen_driver *only,
       found[i].index = i;
       found[i].score =
           driver->score(abi, &found[i], choice, &reason) * fitting_part(abi, &found[i], choice);
-      if (found[i].score <= 0)
-        snprintf(found[i].reason, sizeof(found[i].reason), "%s", reason.message);
-      uint32_t at = list->count++;
-      for (; at > 0 && list->items[at - 1].info.score < found[i].score; --at)
-        list->items[at] = list->items[at - 1];
-      list->items[at].driver = driver;
-      list->items[at].info = found[i];
-      list->items[at].reason = reason;
+      add_device(driver, &found[i], &reason, list);
     }
+    if (count || list->count == max_devices)
+      continue;
+    /* Of a kind that is not there, the reason is worth a line. */
+    lumen_device_info none = {.index = 0};
+    lumen_status reason;
+    snprintf(none.kind, sizeof(none.kind), "%s", driver->kind);
+    if (driver->score(abi, &none, choice, &reason) > 0)
+      (void)lumen_fail(&reason, LUMEN_ERROR_DEVICE, "%s: no %s device was found", abi->name,
+                       driver->kind);
+    add_device(driver, &none, &reason, list);
   }
 }
 
@@ -186,9 +203,10 @@ static int fail_unknown_device(const lumen_abi_model *abi, const char *source, c
   char known[300] = "";
   size_t length = 0;
   for (uint32_t i = 0; i < list.count && length < sizeof(known); ++i)
-    length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s:%u (%s)",
-                               i ? ", " : "", list.items[i].info.kind, list.items[i].info.index,
-                               list.items[i].info.name);
+    if (*list.items[i].info.name)
+      length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s:%u (%s)",
+                                 length ? ", " : "", list.items[i].info.kind,
+                                 list.items[i].info.index, list.items[i].info.name);
   return lumen_fail(status, LUMEN_ERROR_NOT_FOUND, "%s is '%s', there is %s", source, wanted,
                     known);
 }

@@ -62,6 +62,8 @@ static int open_instance(lumen_vk *vk, lumen_status *status) {
   VkResult result = create(&info, NULL, &vk->instance);
   if (result != VK_SUCCESS) {
     vk->instance = NULL;
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
+      return lumen_fail(status, LUMEN_ERROR_DEVICE, "there is no Vulkan driver on this machine");
     return lumen_fail(status, LUMEN_ERROR_DEVICE, "%s makes no instance (%d)", library_name,
                       result);
   }

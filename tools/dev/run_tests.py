@@ -34,7 +34,7 @@ SANITIZER_OPTIONS = {
 
 # Unit tests whose code is our own from end to end, so that a sanitizer's word
 # about them is worth its time. The targets are the folders of test/unit.
-SANITIZED = {"asan": ["runtime", "vulkan", "import", "link", "memory"], "tsan": ["runtime", "vulkan"]}
+SANITIZED = {"asan": ["runtime", "devices", "import", "link", "memory"], "tsan": ["runtime", "devices"]}
 
 
 def run(command, env=None):

@@ -292,9 +292,12 @@ json::Array devicesJson(ArrayRef<lumen_device_info> devices) {
 void printDevices(raw_ostream &out, ArrayRef<lumen_device_info> devices) {
   Table table({"device", "name", "memory", "used", "available", "score", "reason"});
   for (const lumen_device_info &device : devices)
-    table.add({deviceId(device), device.name, bytesText(device.memory_total),
-               bytesText(device.memory_total - device.memory_available),
-               bytesText(device.memory_available), fixed(device.score, 3), device.reason});
+    if (!*device.name)
+      table.add({device.kind, "none", "", "", "", "", device.reason});
+    else
+      table.add({deviceId(device), device.name, bytesText(device.memory_total),
+                 bytesText(device.memory_total - device.memory_available),
+                 bytesText(device.memory_available), fixed(device.score, 3), device.reason});
   table.print(out);
 }
 

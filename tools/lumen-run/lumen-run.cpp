@@ -436,6 +436,8 @@ std::vector<lumen_device_info> devicesOf(const Session &session) {
 int benchmarkDevices(const Options &options, Session &session, json::Object &report) {
   std::vector<MeasuredDevice> measured;
   for (const lumen_device_info &info : devicesOf(session)) {
+    if (!*info.name)
+      continue;
     std::string device = deviceId(info);
     lumen_device_rates rates;
     if (lumen_benchmark(session.library.module, device.c_str(), &rates, &session.status))

@@ -11,7 +11,7 @@ failed = passed = 0
 for at in range(1, 1000):
     done = subprocess.run(
         ["lumen-run", model, "--device=vulkan", "--threads=1", "--expect", expected, *arguments],
-        text=True, capture_output=True, env={**os.environ, "WEAK_VULKAN": f"fail={at}"})
+        text=True, capture_output=True, env={**os.environ, "WEAK_DEVICE": f"fail={at}"})
     if "weak_vulkan: 0 objects are left" not in done.stderr:
         sys.exit(f"call {at} leaves something behind:\n{done.stdout}{done.stderr}")
     ran_out = "weak_vulkan: out of memory" in done.stderr

@@ -1,5 +1,5 @@
 /* A libvulkan.so.1 before the real one, whose path WEAK_VULKAN_REAL is, that is as weak as
- * WEAK_VULKAN says: words "KEY=NUMBER".
+ * WEAK_DEVICE says: words "KEY=NUMBER".
  *   fail=N    the N-th call that can run out of memory does
  *   lost=N    the N-th submission loses the device
  *   wait=N    the N-th wait for a submission does
@@ -11,7 +11,7 @@
  * the real device offers too much; and where the instance ends, it says what has not been
  * destroyed, and what was recorded. */
 #define _GNU_SOURCE
-#include "weak_vulkan.h"
+#include "weak_device.h"
 
 #include "vulkan.h"
 
@@ -22,16 +22,16 @@
 
 static lumen_vk real;
 static lumen_vk_function (*real_get)(VkInstance, const char *);
-static weak_vulkan_counts seen;
+static weak_device_counts seen;
 static int calls;
 
 static int add(int *count, int more) { return __atomic_add_fetch(count, more, __ATOMIC_RELAXED); }
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED void weak_vulkan_count(weak_vulkan_counts *counts) {
+EXPORTED void weak_device_count(weak_device_counts *counts) {
   *counts = seen;
-  seen = (weak_vulkan_counts){.live = seen.live};
+  seen = (weak_device_counts){.live = seen.live};
   calls = 0;
 }
 
@@ -40,9 +40,9 @@ static void tell_misuse(const char *what) {
   fprintf(stderr, "weak_vulkan: misuse: %s\n", what);
 }
 
-/* What WEAK_VULKAN says of `key`; `otherwise`: nothing. */
+/* What WEAK_DEVICE says of `key`; `otherwise`: nothing. */
 static uint32_t weakness(const char *key, uint32_t otherwise) {
-  const char *all = getenv("WEAK_VULKAN"), *found = all ? strstr(all, key) : NULL;
+  const char *all = getenv("WEAK_DEVICE"), *found = all ? strstr(all, key) : NULL;
   return found ? (uint32_t)strtoul(found + strlen(key) + 1, NULL, 10) : otherwise;
 }
 

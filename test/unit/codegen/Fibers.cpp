@@ -2,9 +2,7 @@
 
 #include "Fibers.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-
+#include <algorithm>
 #include <memory>
 #include <ucontext.h>
 #include <vector>
@@ -58,15 +56,17 @@ std::string Workgroup::run(const std::function<void()> &what) {
       thread = backwards ? fibers.size() - 1 - i : i;
       swapcontext(&scheduler, &fibers[thread].context);
     }
-    size_t done = llvm::count_if(fibers, [](const Fiber &fiber) { return fiber.isDone; });
+    size_t done = std::count_if(fibers.begin(), fibers.end(),
+                                [](const Fiber &fiber) { return fiber.isDone; });
     if (done == fibers.size())
       return "";
     if (done != 0)
-      return llvm::formatv("{0} of {1} threads of workgroup {2} end, the others wait at a barrier",
-                           done, fibers.size(), number);
-    if (!llvm::all_of(fibers,
-                      [&](const Fiber &fiber) { return fiber.barrier == fibers.front().barrier; }))
-      return llvm::formatv("threads of workgroup {0} wait at different barriers", number);
+      return std::to_string(done) + " of " + std::to_string(fibers.size()) +
+             " threads of workgroup " + std::to_string(number) +
+             " end, the others wait at a barrier";
+    if (!std::all_of(fibers.begin(), fibers.end(),
+                     [&](const Fiber &fiber) { return fiber.barrier == fibers.front().barrier; }))
+      return "threads of workgroup " + std::to_string(number) + " wait at different barriers";
   }
 }
 

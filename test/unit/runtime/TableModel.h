@@ -101,7 +101,7 @@ public:
                   int64_t (*grid)(const int64_t *) = nullptr) {
     variants.push_back(
         {0, 0, reinterpret_cast<const void *>(code), 0, grid, nullptr, 1, 1, 0, nullptr});
-    kernels.push_back({"kernel", static_cast<uint32_t>(args.size()), 1, &variants.back()});
+    kernels.push_back({"kernel_0", static_cast<uint32_t>(args.size()), 1, &variants.back()});
     lumen_abi_launch row = {};
     row.kernel = kernels.size() - 1;
     row.first_arg = argBuffers.size();

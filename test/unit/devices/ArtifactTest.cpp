@@ -1,7 +1,8 @@
 // Models that lumenc has compiled, run by the runtime that the sanitizers see: branches, loops,
 // sizes that a run finds, and memory that the host does not see.
-#include "test/unit/vulkan/WeakVulkan.h"
+#include "test/unit/devices/DeviceTest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <dlfcn.h>
 #include <filesystem>
@@ -109,9 +110,15 @@ void expectNear(const std::vector<Results> &found, const std::vector<Results> &e
   }
 }
 
-struct ArtifactTest : WeakVulkan {};
+bool hasCodeFor(const lumen_module &module, const DeviceKind &kind) {
+  const auto &model = *static_cast<const lumen_abi_model *>(module.model);
+  return std::any_of(model.levels, model.levels + model.num_levels,
+                     [&](const lumen_abi_level &level) { return level.target == kind.target; });
+}
 
-TEST_F(ArtifactTest, RunAsOnTheCpu) {
+struct ArtifactTest : DeviceTest {};
+
+TEST_P(ArtifactTest, RunAsOnTheCpu) {
   const char *folder = std::getenv("LUMEN_ARTIFACTS");
   if (!folder)
     GTEST_SKIP() << "LUMEN_ARTIFACTS names no folder of artifacts";
@@ -123,13 +130,16 @@ TEST_F(ArtifactTest, RunAsOnTheCpu) {
   for (const std::string &path : paths) {
     SCOPED_TRACE(path);
     Artifact artifact(path);
+    ASSERT_TRUE(artifact.module.model);
+    if (!hasCodeFor(artifact.module, kind()))
+      GTEST_SKIP() << "the artifacts have no code for " << name();
     OpenModel cpu(&artifact.module, "cpu");
     ASSERT_STREQ(cpu.status.message, "");
     std::vector<Results> expected = runAll(cpu.model, artifact.module);
     ASSERT_FALSE(expected[0].empty());
-    for (const char *staging : {"0", "1"}) {
-      ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
-      OpenModel device(&artifact.module, "vulkan");
+    for (bool isHidden : {false, true}) {
+      Weak weak("", isHidden);
+      OpenModel device(&artifact.module, name());
       ASSERT_STREQ(device.status.message, "");
       std::vector<Results> others;
       std::thread other([&] { others = runAll(device.model, artifact.module); });
@@ -139,5 +149,7 @@ TEST_F(ArtifactTest, RunAsOnTheCpu) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, ArtifactTest, testing::ValuesIn(deviceKinds()), kindName);
 
 } // namespace

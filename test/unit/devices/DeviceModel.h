@@ -1,20 +1,23 @@
-// Models by hand, with kernels for the CPU and for a Vulkan device.
-#ifndef LUMEN_TEST_VULKANMODEL_H
-#define LUMEN_TEST_VULKANMODEL_H
+// Models by hand, with kernels for the CPU and for a kind of device.
+#ifndef LUMEN_TEST_DEVICEMODEL_H
+#define LUMEN_TEST_DEVICEMODEL_H
 
+#include "test/unit/devices/DeviceKind.h"
 #include "test/unit/runtime/TableModel.h"
-#include "test/unit/vulkan/SpirvKernel.h"
 
 namespace lumen::test {
 
-constexpr const char *deviceLevel = "vulkan-test";
+constexpr const char *deviceLevel = "device-test";
 
-// All values are `n` floats; see SpirvKernel for what kernels compute.
-class VulkanModel : public TableModel {
+// All values are `n` floats; see DeviceKind::makeSum for what kernels compute.
+class DeviceModel : public TableModel {
 public:
   static constexpr uint32_t mostInputs = 100;
 
-  explicit VulkanModel(int64_t n = 1000) : TableModel("made"), n(n) {
+  explicit DeviceModel(int64_t n = 1000)
+      : TableModel("made"), n(n), kind(*DeviceKind::current),
+        levels{{deviceLevel, kind.target, 0, kind.levelFeatures},
+               {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures}} {
     for (uint32_t i = 0; i <= mostInputs; ++i)
       (void)constant(i);
     bytes = constant(n * sizeof(float));
@@ -30,18 +33,9 @@ public:
     inputs.push_back(result);
     uint32_t row = launch(sumOnCpu, inputs, 1, {numInputs});
     lumen_abi_kernel &kernel = kernels[launches[row].kernel];
-    Code &made = code.emplace_back(kernel.name, numInputs, hasFaults);
+    Code &made = code.emplace_back(kind, kernel.name, numInputs, hasFaults);
     lumen_abi_variant &device = made.variants[0];
-    device = {0,
-              0,
-              made.kernel.words.data(),
-              made.kernel.words.size() * sizeof(uint32_t),
-              nullptr,
-              nullptr,
-              n,
-              1,
-              0,
-              &made.launch};
+    device = {0, 0, made.bytes.data(), made.bytes.size(), nullptr, nullptr, n, 1, 0, &made.launch};
     made.variants[1] = kernel.variants[0];
     made.variants[1].level = 1;
     made.variants[1].grid = n;
@@ -63,11 +57,10 @@ public:
 
 private:
   struct Code {
-    Code(const char *name, uint32_t numInputs, bool hasFaults)
-        : kernel(name, numInputs, hasFaults),
-          launch{SpirvKernel::block, SpirvKernel::block, 0,
-                 hasFaults ? uint32_t(LUMEN_ABI_GPU_FAULTS) : 0, 0} {}
-    SpirvKernel kernel;
+    Code(const DeviceKind &kind, const char *name, uint32_t numInputs, bool hasFaults)
+        : bytes(kind.makeSum(name, numInputs, hasFaults)),
+          launch{sumBlock, sumBlock, 0, hasFaults ? uint32_t(LUMEN_ABI_GPU_FAULTS) : 0, 0} {}
+    std::string bytes;
     lumen_abi_gpu_launch launch;
     lumen_abi_variant variants[2];
   };
@@ -85,8 +78,8 @@ private:
 
   uint32_t bytes;
   std::deque<Code> code; // that the tables point to
-  lumen_abi_level levels[2] = {{deviceLevel, LUMEN_ABI_SPIRV, 0, 0},
-                               {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures}};
+  const DeviceKind &kind;
+  lumen_abi_level levels[2];
 };
 
 } // namespace lumen::test

@@ -1,5 +1,5 @@
-// Runs on a Vulkan device, which may be weak in many ways.
-#include "test/unit/vulkan/WeakVulkan.h"
+// Runs on devices, which may be weak in many ways.
+#include "test/unit/devices/DeviceTest.h"
 
 #include <thread>
 
@@ -7,11 +7,14 @@ using namespace lumen::test;
 
 namespace {
 
-struct VulkanRunTest : WeakVulkan {};
+struct DeviceRunTest : DeviceTest {};
+
+// Of one kind only, whose limits can be chosen.
+struct VulkanRunTest : DeviceRunTest {};
 
 // Values of an input or output.
 struct Values {
-  explicit Values(const VulkanModel &model, float scale = 0) : shape{model.n}, data(model.n) {
+  explicit Values(const DeviceModel &model, float scale = 0) : shape{model.n}, data(model.n) {
     for (size_t i = 0; i < data.size(); ++i)
       data[i] = scale * static_cast<float>(i % 50);
   }
@@ -26,7 +29,7 @@ const float *floats(const lumen_value &value) {
 }
 
 // y = x + (x + 1) + 1, through the arena.
-struct TwoLaunches : VulkanModel {
+struct TwoLaunches : DeviceModel {
   explicit TwoLaunches(bool hasFaults = false) {
     uint32_t x = in("x"), t = slot(0, 1), y = out("y");
     first = &sum({x}, t, hasFaults);
@@ -45,14 +48,14 @@ std::string compare(const float *y, const Values &x) {
 }
 
 // Runs it once with other values than before; the error's text, or that a result is wrong.
-std::string runTwo(OpenModel &opened, const VulkanModel &model, float scale) {
+std::string runTwo(OpenModel &opened, const DeviceModel &model, float scale) {
   Values x(model, scale);
   lumen_value in[] = {x.value()}, out[1] = {};
   std::string error = opened.run(in, out);
   return error.empty() ? compare(floats(out[0]), x) : error;
 }
 
-std::vector<lumen_profile_entry> profileOf(OpenModel &opened, const VulkanModel &model) {
+std::vector<lumen_profile_entry> profileOf(OpenModel &opened, const DeviceModel &model) {
   EXPECT_EQ(lumen_profile_enable(opened.context, nullptr), LUMEN_OK);
   EXPECT_EQ(runTwo(opened, model, 1), "");
   uint32_t count;
@@ -60,27 +63,26 @@ std::vector<lumen_profile_entry> profileOf(OpenModel &opened, const VulkanModel 
   return {entries, entries + count};
 }
 
-TEST_F(VulkanRunTest, RunsAgain) {
+TEST_P(DeviceRunTest, RunsAgain) {
   TwoLaunches model;
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   for (int i = 1; i < 5; ++i)
     EXPECT_EQ(runTwo(opened, model, i), "");
   // What was recorded is submitted again.
-  weak_vulkan_counts seen = counts();
-  EXPECT_EQ(seen.dispatches, 2);
+  weak_device_counts seen = counts();
+  EXPECT_EQ(seen.dispatches, kind().isRecorded ? 2 : 8);
   EXPECT_EQ(seen.submissions, 4);
 }
 
 // A run that fails at any of its calls leaves the context ready for the next.
-TEST_F(VulkanRunTest, RunsAfterFailures) {
-  for (const char *staging : {"0", "1"}) {
-    ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
+TEST_P(DeviceRunTest, RunsAfterFailures) {
+  for (bool isHidden : {false, true}) {
     int failures = 0;
     for (int at = 1, failed = 1; failed; ++at) {
-      ScopedEnv weak("WEAK_VULKAN", ("fail=" + std::to_string(at)).c_str());
+      Weak weak("fail=" + std::to_string(at), isHidden);
       TwoLaunches model;
-      OpenModel opened(model.finish(), "vulkan");
+      OpenModel opened(model.finish(), name());
       std::string errors;
       for (int i = 1; i < 4 && opened.context; ++i) {
         std::string error = runTwo(opened, model, i);
@@ -88,7 +90,7 @@ TEST_F(VulkanRunTest, RunsAfterFailures) {
         errors += error;
       }
       failures += !errors.empty();
-      weak_vulkan_counts seen = counts();
+      weak_device_counts seen = counts();
       EXPECT_EQ(seen.misuses, 0) << at;
       failed = seen.failed;
     }
@@ -97,14 +99,14 @@ TEST_F(VulkanRunTest, RunsAfterFailures) {
 }
 
 // As many bindings as the device has, and no more.
-TEST_F(VulkanRunTest, ManyBindings) {
+TEST_P(VulkanRunTest, ManyBindings) {
   for (bool isEnough : {true, false}) {
-    ScopedEnv weak("WEAK_VULKAN", isEnough ? "descriptors=30" : "descriptors=29");
-    VulkanModel model;
+    Weak weak(isEnough ? "descriptors=30" : "descriptors=29");
+    DeviceModel model;
     std::vector<uint32_t> inputs(28, model.in("x"));
     uint32_t y = model.out("y");
     model.sum(inputs, y);
-    OpenModel opened(model.finish(), "vulkan");
+    OpenModel opened(model.finish(), name());
     if (!isEnough) {
       EXPECT_STRNE(opened.status.message, "");
       continue;
@@ -120,10 +122,10 @@ TEST_F(VulkanRunTest, ManyBindings) {
 
 // Two numbers for what the device cannot know in 32 bits: such a launch goes to the CPU when
 // it comes, and the profile says so, each time.
-TEST_F(VulkanRunTest, TellsWhereLaunchesRan) {
+TEST_P(DeviceRunTest, TellsWhereLaunchesRan) {
   TwoLaunches model;
   model.second->grid = int64_t(1) << 40;
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   auto entries = profileOf(opened, model);
   EXPECT_STREQ(entries[0].level, deviceLevel);
@@ -135,12 +137,12 @@ TEST_F(VulkanRunTest, TellsWhereLaunchesRan) {
 }
 
 // Scratch memory that is more than a kernel can reach.
-TEST_F(VulkanRunTest, ScratchWithinTheRange) {
-  ScopedEnv weak("WEAK_VULKAN", "range=100000");
+TEST_P(VulkanRunTest, ScratchWithinTheRange) {
+  Weak weak("range=100000");
   for (uint64_t size : {64, 99968, 100032}) {
     TwoLaunches model;
     model.first->scratch_size = size;
-    OpenModel opened(model.finish(), "vulkan");
+    OpenModel opened(model.finish(), name());
     ASSERT_STREQ(opened.status.message, "");
     EXPECT_EQ(profileOf(opened, model)[0].host_count, size > 100000);
   }
@@ -148,8 +150,8 @@ TEST_F(VulkanRunTest, ScratchWithinTheRange) {
 
 // Launches that touch different memory need not wait for each other; those that read or
 // write what an earlier one has written, or write what it has read, do.
-TEST_F(VulkanRunTest, WaitsWhereItMust) {
-  VulkanModel model;
+TEST_P(DeviceRunTest, WaitsWhereItMust) {
+  DeviceModel model;
   uint32_t x = model.in("x"), a = model.slot(0, 5), b = model.slot(0, 5), y = model.out("y");
   model.sum({x}, a);       // the first of a batch waits for what was before
   model.sum({x}, b);       // for none
@@ -157,16 +159,16 @@ TEST_F(VulkanRunTest, WaitsWhereItMust) {
   model.sum({b}, b);       // for none since then
   model.sum({x, y}, a);    // for the third
   model.sum({a, b, y}, y); // for the one before
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   Values given(model, 1);
   lumen_value in[] = {given.value()}, out[1] = {};
   (void)counts();
   ASSERT_EQ(opened.run(in, out), "");
-  weak_vulkan_counts seen = counts();
+  weak_device_counts seen = counts();
   EXPECT_EQ(seen.dispatches, 6);
   // The last one is before the host looks.
-  EXPECT_EQ(seen.barriers, 5);
+  EXPECT_EQ(seen.barriers, kind().isRecorded ? 5 : 0);
   for (int i : {0, 3}) {
     auto v = static_cast<float>(i);
     float a0 = v + 1, b0 = v + 2, y0 = a0 + v + 1, a1 = v + y0 + 1;
@@ -177,17 +179,16 @@ TEST_F(VulkanRunTest, WaitsWhereItMust) {
 // Constants lie in as many blocks as the device wants, each whole in one; what needs one that
 // is larger than a block may be runs on the CPU. Memory that the host does not see is filled
 // from its own copy, and never read back.
-TEST_F(VulkanRunTest, WeightsInSeveralBlocks) {
+TEST_P(VulkanRunTest, WeightsInSeveralBlocks) {
   constexpr uint64_t n = 300000, bytes = n * sizeof(float), next = bytes + 64 - bytes % 64;
   std::vector<float> weights(3 * next / sizeof(float));
   for (size_t i = 0; i < weights.size(); ++i)
     weights[i] = static_cast<float>(i * sizeof(float) / next + i % 50);
-  for (const char *staging : {"0", "1"})
+  for (bool isHidden : {false, true})
     for (bool hasRoom : {true, false}) {
-      ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
       // Two constants in a block.
-      ScopedEnv weak("WEAK_VULKAN", "allocation=5000000");
-      VulkanModel model(n);
+      Weak weak("allocation=5000000", isHidden);
+      DeviceModel model(n);
       const void *pointer = weights.data();
       model.abi.weights = &pointer;
       model.abi.weights_size = 3 * next;
@@ -198,7 +199,7 @@ TEST_F(VulkanRunTest, WeightsInSeveralBlocks) {
         model.storages.back().size = 5000001;
       model.sum({x, w[0], w[1]}, t);
       model.sum({t, w[2]}, y);
-      OpenModel opened(model.finish(), "vulkan");
+      OpenModel opened(model.finish(), name());
       ASSERT_STREQ(opened.status.message, "");
       EXPECT_EQ(lumen_profile_enable(opened.context, nullptr), LUMEN_OK);
       Values given(model, 1);
@@ -218,22 +219,21 @@ TEST_F(VulkanRunTest, WeightsInSeveralBlocks) {
 }
 
 // A device may have the extension of small numbers without all that it is about.
-TEST_F(VulkanRunTest, AsksForExtensionsByName) {
-  ScopedEnv weak("WEAK_VULKAN", "int8=0");
+TEST_P(VulkanRunTest, AsksForExtensionsByName) {
+  Weak weak("int8=0");
   TwoLaunches model;
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   EXPECT_EQ(runTwo(opened, model, 1), "");
 }
 
 // What the device computes is there once it has been waited for, in the context's memory or
 // the caller's; inputs may change at once.
-TEST_F(VulkanRunTest, RunsGoOn) {
-  for (const char *staging : {"0", "1"}) {
-    ScopedEnv memory("LUMEN_VULKAN_STAGING", staging);
-    ScopedEnv weak("WEAK_VULKAN", "busy=2");
+TEST_P(DeviceRunTest, RunsGoOn) {
+  for (bool isHidden : {false, true}) {
+    Weak weak("busy=2", isHidden);
     (void)counts();
     TwoLaunches model;
-    OpenModel opened(model.finish(), "vulkan");
+    OpenModel opened(model.finish(), name());
     ASSERT_STREQ(opened.status.message, "");
     EXPECT_EQ(lumen_is_done(opened.context), 1);
     Values y(model);
@@ -265,9 +265,9 @@ TEST_F(VulkanRunTest, RunsGoOn) {
 }
 
 // A fault of a kernel is told when the run is waited for, or else by the next one.
-TEST_F(VulkanRunTest, TellsFaultsAfterwards) {
+TEST_P(DeviceRunTest, TellsFaultsAfterwards) {
   TwoLaunches model(/*hasFaults=*/true);
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   Values x(model, 1);
   x.data[7] = -1;
@@ -283,21 +283,21 @@ TEST_F(VulkanRunTest, TellsFaultsAfterwards) {
 }
 
 // A device that is lost on the way, which the next run does not need any more.
-TEST_F(VulkanRunTest, FallsBackAfterwards) {
+TEST_P(DeviceRunTest, FallsBackAfterwards) {
   TwoLaunches model;
-  OpenModel opened(model.finish(), "vulkan", LUMEN_FALL_BACK);
-  ScopedEnv weak("WEAK_VULKAN", "wait=1");
+  OpenModel opened(model.finish(), name(), LUMEN_FALL_BACK);
+  Weak weak("wait=1");
   (void)counts();
   Values x(model, 1);
   lumen_value in[] = {x.value()}, out[1] = {};
   EXPECT_EQ(opened.start(in, out), "");
-  EXPECT_EQ(opened.synchronize(), "made: the device is lost");
+  EXPECT_EQ(opened.synchronize(), std::string("made: ") + kind().lost);
   EXPECT_EQ(runTwo(opened, model, 2), "");
   EXPECT_EQ(counts().submissions, 1);
 }
 
 // Runs in a context of its own, time and again.
-void runOften(lumen_model *model, const VulkanModel &tables, bool isAsync) {
+void runOften(lumen_model *model, const DeviceModel &tables, bool isAsync) {
   lumen_status status = {};
   lumen_context *context = nullptr;
   ASSERT_EQ(lumen_context_create(model, nullptr, &context, &status), LUMEN_OK) << status.message;
@@ -313,18 +313,18 @@ void runOften(lumen_model *model, const VulkanModel &tables, bool isAsync) {
   lumen_context_free(context);
 }
 
-TEST_F(VulkanRunTest, TwoContextsOnOneDevice) {
+TEST_P(DeviceRunTest, TwoContextsOnOneDevice) {
   TwoLaunches model;
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   std::thread other(runOften, opened.model, std::ref(model), true);
   runOften(opened.model, model, false);
   other.join();
 }
 
-TEST_F(VulkanRunTest, TwoModelsOnTwoDevices) {
+TEST_P(DeviceRunTest, TwoModelsOnTwoDevices) {
   TwoLaunches first, second;
-  OpenModel device(first.finish(), "vulkan"), cpu(second.finish(), "cpu");
+  OpenModel device(first.finish(), name()), cpu(second.finish(), "cpu");
   ASSERT_STREQ(device.status.message, "");
   std::thread other(runOften, device.model, std::ref(first), true);
   runOften(cpu.model, second, true);
@@ -332,16 +332,19 @@ TEST_F(VulkanRunTest, TwoModelsOnTwoDevices) {
 }
 
 // A model moves while one of its contexts runs.
-TEST_F(VulkanRunTest, MovesDuringRuns) {
+TEST_P(DeviceRunTest, MovesDuringRuns) {
   TwoLaunches model;
-  OpenModel opened(model.finish(), "vulkan");
+  OpenModel opened(model.finish(), name());
   ASSERT_STREQ(opened.status.message, "");
   std::thread other(runOften, opened.model, std::ref(model), true);
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(lumen_model_set_device(opened.model, i % 2 ? "vulkan" : "cpu", &opened.status),
+    EXPECT_EQ(lumen_model_set_device(opened.model, i % 2 ? name() : "cpu", &opened.status),
               LUMEN_OK)
         << opened.status.message;
   other.join();
 }
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceRunTest, testing::ValuesIn(deviceKinds()), kindName);
+INSTANTIATE_TEST_SUITE_P(All, VulkanRunTest, testing::Values(deviceKinds().front()), kindName);
 
 } // namespace

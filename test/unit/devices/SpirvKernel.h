@@ -9,8 +9,7 @@
 
 namespace lumen::test {
 
-// y[i] = 1 + sum of x_k[i] over floats, a thread for each i; where the first x is negative and
-// the kernel tells of faults, a fault about i and the number of units.
+// See DeviceKind::makeSum.
 class SpirvKernel {
 public:
   static constexpr uint32_t block = 64;

@@ -5,6 +5,7 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 
@@ -34,6 +35,12 @@ if ctypes.util.find_library("vulkan") and any(
         glob.glob(f"{folder}/vulkan/icd.d/*.json")
         for folder in ("/usr/share", "/usr/local/share", "/etc")):
     config.available_features.add("vulkan")
+
+# What assembles PTX.
+sys.path.insert(0, os.path.join(config.test_source_root, "ptx"))
+import assemble
+if assemble.find_ptxas():
+    config.available_features.add("ptxas")
 
 bin_dir = os.path.join(config.lumen_binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(

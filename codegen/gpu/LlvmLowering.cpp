@@ -218,7 +218,7 @@ LogicalResult KernelLowering::matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
     if (isRead(sharing))
       function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), rewriter.getUnitAttr());
   }
-  device.markKernel(function, (*op.getKnownBlockSize())[0]);
+  device.markKernel(function, (*op.getKnownBlockSize())[0], op.getNumWorkgroupAttributions() != 0);
 
   TypeConverter::SignatureConversion signature(op.getBody().getNumArguments());
   Block *entry = new Block();

@@ -23,8 +23,9 @@ struct LlvmDevice {
   /// what they make is legal.
   void (*populate)(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
                    mlir::ConversionTarget &target);
-  /// Makes a kernel of a function whose workgroups have `block` threads.
-  void (*markKernel)(mlir::LLVM::LLVMFuncOp function, int32_t block);
+  /// Makes a kernel of a function whose workgroups have `block` threads, which work together
+  /// in workgroup memory or each alone.
+  void (*markKernel)(mlir::LLVM::LLVMFuncOp function, int32_t block, bool worksTogether);
 };
 
 /// Made once for many kernels, of one thread at a time: passes are dear to make.

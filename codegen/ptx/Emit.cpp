@@ -26,11 +26,17 @@ static void populate(LLVMTypeConverter &converter, RewritePatternSet &patterns,
   target.addLegalDialect<NVVM::NVVMDialect>();
 }
 
-static void markKernel(LLVM::LLVMFuncOp function, int32_t block) {
+static void markKernel(LLVM::LLVMFuncOp function, int32_t block, bool worksTogether) {
   Builder builder(function.getContext());
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({block, 1, 1}));
+  // Left alone, ptxas aims at many threads at a time, for whom it spills registers of the
+  // tiles. This many have 128 registers each.
+  constexpr int32_t kThreads = 512;
+  if (worksTogether)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(std::max(kThreads / block, 1)));
 }
 
 static constexpr gpucode::LlvmDevice kDevice = {

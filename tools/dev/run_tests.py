@@ -17,6 +17,9 @@ from collections import namedtuple
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/ptx"))
+import assemble
+
 BUILD = ROOT / "build"
 RESULTS = BUILD / "test-results"
 
@@ -150,6 +153,9 @@ def main():
         print(f"== {title}: {time.monotonic() - start:.0f} s", flush=True)
         return not outcome.failed
 
+    # An assembler for NVIDIA's devices: without one its tests are skipped.
+    if not assemble.find_ptxas():
+        run([ROOT / "tools/dev/bootstrap", "ptx"])
     if step("build", lambda: build("dev")):
         artifacts = RESULTS / "artifacts"
         # A filter asks for a quick answer about some test.

@@ -74,7 +74,10 @@ public:
                                      const CodegenOptions &options) override;
 
 private:
+  mlir::LogicalResult keepText(mlir::ModuleOp module, llvm::Module &code);
+
   std::optional<ptxcode::Lowering> lowering; ///< of the process's one context
+  unsigned numTexts = 0;
   std::vector<char> memory = std::vector<char>(kMemory);
 };
 
@@ -96,8 +99,28 @@ mlir::FailureOr<CompiledKernels> PtxFiberDevice::compile(dispatch::KernelOp kern
                                 if (!code)
                                   return mlir::failure();
                                 llvm::raw_svector_ostream(binary.code) << *code;
-                                return mlir::success();
+                                return keepText(module, *code);
                               });
+}
+
+/// Writes the PTX to the folder that LUMEN_PTX_FOLDER names, for whoever assembles it.
+mlir::LogicalResult PtxFiberDevice::keepText(mlir::ModuleOp module, llvm::Module &code) {
+  const char *folder = getenv("LUMEN_PTX_FOLDER");
+  if (!folder)
+    return mlir::success();
+  llvm::SmallVector<char> text;
+  if (mlir::failed(lowering->generate(module, code, text)))
+    return mlir::failure();
+  const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::string name =
+      llvm::formatv("{0}.{1}-{2}.ptx", test->test_suite_name(), test->name(), numTexts++);
+  llvm::replace(name, '/', '.');
+  std::error_code error;
+  llvm::raw_fd_ostream file((llvm::Twine(folder) + "/" + name).str(), error);
+  if (error)
+    return module.emitError(error.message());
+  file << StringRef(text.data(), text.size() - 1);
+  return mlir::success();
 }
 
 bool test::swapIntrinsics(std::string &text, std::string &error) {

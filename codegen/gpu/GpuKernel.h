@@ -39,6 +39,7 @@ struct Capabilities : loops::Capabilities {
   Capabilities() {
     vectorBytes = 0; // each thread works on single elements
     indexBits = 32;
+    parallelUnits = 1 << 14;
   }
 
   int64_t maxThreads = 128;       ///< of a workgroup

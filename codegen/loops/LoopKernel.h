@@ -25,6 +25,8 @@ struct Capabilities {
   int64_t numRegisters = 16;  ///< vector registers
   bool maskedOps = false;     ///< masked loads and stores without cost
   int64_t indexBits = 64;     ///< of index arithmetic
+  /// Units that keep the machine busy, where smaller ones are more work in all.
+  int64_t parallelUnits = 1;
   int64_t l1Bytes = 32 << 10; ///< data cache per core
   int64_t l2Bytes = 1 << 20;
   /// LLVM's intrinsic that multiplies integers of 16 bits and adds neighbours in 32.

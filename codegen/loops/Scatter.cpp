@@ -1,7 +1,9 @@
 //===- Scatter.cpp - a copy with elements changed at indices --------------===//
 //
-// A unit owns what lies at one index of a dimension that updates walk along with the
-// result, so that units never meet and every element sees its updates in their order.
+// A unit owns what lies at one index of dimensions that updates walk along with the result, so
+// that units never meet and every element sees its updates in their order. Where a machine
+// wants more units than that makes, each owns a part of the places that indices pick as well,
+// and looks at all updates for its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,77 +35,175 @@ static Value combine(LoopEmitter &emit, ScatterKind kind, Value old, Value updat
   llvm_unreachable("all cases return");
 }
 
+namespace {
+
+/// Which elements of the result a unit owns: those at its index of some dimensions, and of the
+/// places that indices pick, every so many.
+struct Ownership {
+  SmallVector<int64_t> dims; ///< of the result, that updates walk along with it
+  Sizes picked;              ///< sizes of the dimensions that indices pick
+  int64_t strides = 1;       ///< parts of the picked places
+
+  static Ownership choose(ScatterOp op, int64_t parallelUnits);
+};
+
+class ScatterUnit {
+public:
+  ScatterUnit(LoopKernel &kernel, ScatterOp op, const Ownership &owned)
+      : kernel(kernel), op(op), owned(owned), operand(memoryOf(kernel, op.getOperand())),
+        updates(memoryOf(kernel, op.getUpdates())), result(kernel.results[0]),
+        sizes(sizesOf(operand.type)), steps(sizesOf(updates.type)) {}
+
+  /// Sizes along which units are counted.
+  Sizes space() const {
+    Sizes space{SymExpr(owned.strides)};
+    for (int64_t dim : owned.dims)
+      space.push_back(sizes[dim]);
+    return space;
+  }
+  /// `at`: the unit's place in that space.
+  void emit(LoopEmitter &emit, ArrayRef<Value> at);
+
+private:
+  using WalkBody = llvm::function_ref<void(LoopEmitter &, ArrayRef<Value>)>;
+
+  /// Walks a box, of which some indices are given.
+  void walk(LoopEmitter &emit, ArrayRef<SymExpr> box, ArrayRef<Value> given, Values outer,
+            WalkBody body);
+  void copy(LoopEmitter &emit, Values given);
+  void update(LoopEmitter &emit, ArrayRef<Value> at);
+
+  LoopKernel &kernel;
+  ScatterOp op;
+  const Ownership &owned;
+  const Access &operand, &updates, &result;
+  Sizes sizes, steps;
+  Value part; ///< of the picked places
+};
+
+} // namespace
+
+Ownership Ownership::choose(ScatterOp op, int64_t parallelUnits) {
+  Ownership owned;
+  Sizes sizes = sizesOf(op.getOperand());
+  SmallVector<int64_t> shared;
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    if (dim < 0)
+      owned.picked.push_back(sizes[i]);
+    else if (typicalValue(sizes[i]) > 1)
+      shared.push_back(i);
+  }
+  // The longest dimensions first; of several, the outermost.
+  llvm::stable_sort(shared, [&](int64_t a, int64_t b) {
+    return typicalValue(sizes[a]) > typicalValue(sizes[b]);
+  });
+  int64_t units = 1;
+  for (int64_t dim : shared) {
+    if (units > 1 && units >= parallelUnits)
+      break;
+    units *= typicalValue(sizes[dim]);
+    owned.dims.push_back(dim);
+  }
+  llvm::sort(owned.dims);
+  if (!owned.picked.empty())
+    owned.strides = std::clamp<int64_t>(parallelUnits / units, 1,
+                                        std::max<int64_t>(typicalValue(product(owned.picked)), 1));
+  return owned;
+}
+
+void ScatterUnit::walk(LoopEmitter &emit, ArrayRef<SymExpr> box, ArrayRef<Value> given,
+                       Values outer, WalkBody body) {
+  if (outer.size() == box.size())
+    return body(emit, outer);
+  int64_t dim = outer.size();
+  outer.push_back(given[dim]);
+  if (given[dim])
+    return walk(emit, box, given, outer, body);
+  emit.loop(emit.constant(0), emit.size(box[dim]), [&](LoopEmitter &e, Value i) {
+    outer.back() = i;
+    walk(e, box, given, outer, body);
+  });
+}
+
+void ScatterUnit::copy(LoopEmitter &emit, Values given) {
+  auto copyElements = [&](LoopEmitter &e) {
+    walk(e, sizes, given, {},
+         [&](LoopEmitter &e, ArrayRef<Value> at) { e.store(e.load(operand, at), result, at); });
+  };
+  if (owned.strides == 1)
+    return copyElements(emit);
+  auto loop = scf::ForOp::create(emit.builder, emit.loc, part, emit.size(product(owned.picked)),
+                                 emit.constant(owned.strides));
+  LoopEmitter inner(kernel, OpBuilder(loop.getBody()->getTerminator()));
+  Values place = inner.delinearize(loop.getInductionVar(), owned.picked);
+  size_t picked = 0;
+  for (auto [i, dim] : llvm::enumerate(op.getDims()))
+    if (dim < 0)
+      given[i] = place[picked++];
+  copyElements(inner);
+}
+
+void ScatterUnit::update(LoopEmitter &emit, ArrayRef<Value> at) {
+  Values place;
+  Value isInside, number = emit.constant(0); // of the picked place
+  size_t picked = 0;
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    if (dim >= 0) {
+      place.push_back(at[dim]);
+      continue;
+    }
+    const Access &indices = memoryOf(kernel, op.getIndices()[picked++]);
+    Value index = emit.load(indices, at.take_front(indices.type.getRank()));
+    place.push_back(emit.placeOf(index, indices.type.getElementType().isUnsignedInteger(),
+                                 emit.size(sizes[i]), isInside));
+    number = emit.add(emit.mul(number, emit.size(sizes[i])), place.back());
+  }
+  auto write = [&](LoopEmitter &e) {
+    Value value = e.load(updates, at);
+    if (op.getKind() != ScatterKind::Set)
+      value = combine(e, op.getKind(), e.load(result, place), value,
+                      operand.type.getElementType().isUnsignedInteger());
+    e.store(value, result, place);
+  };
+  if (!isInside)
+    return write(emit);
+  if (owned.strides > 1)
+    isInside =
+        emit.both(isInside, emit.equal(emit.rem(number, emit.constant(owned.strides)), part));
+  emit.branch(isInside, write);
+}
+
+void ScatterUnit::emit(LoopEmitter &emit, ArrayRef<Value> at) {
+  part = at[0];
+  Values given(sizes.size()), givenSteps(steps.size());
+  Value hasUpdates;
+  for (auto [dim, index] : llvm::zip_equal(owned.dims, at.drop_front())) {
+    int64_t step = op.getDims()[dim];
+    given[dim] = givenSteps[step] = index;
+    if (steps[step] == sizes[dim])
+      continue;
+    Value isThere = emit.less(index, emit.size(steps[step]));
+    hasUpdates = hasUpdates ? emit.both(hasUpdates, isThere) : isThere;
+  }
+  copy(emit, given);
+  auto updateAll = [&](LoopEmitter &e) {
+    walk(e, steps, givenSteps, {}, [&](LoopEmitter &e, ArrayRef<Value> at) { update(e, at); });
+  };
+  if (hasUpdates)
+    emit.branch(hasUpdates, updateAll);
+  else
+    updateAll(emit);
+}
+
 FailureOr<LaunchShape> loops::buildScatter(LoopKernel &kernel) {
   auto op = cast<ScatterOp>(kernel.root);
-  const Access &operand = memoryOf(kernel, op.getOperand());
-  const Access &updates = memoryOf(kernel, op.getUpdates()), &result = kernel.results[0];
-  Sizes sizes = sizesOf(operand.type), steps = sizesOf(updates.type);
-  ArrayRef<int64_t> dims = op.getDims();
-  bool isUnsigned = operand.type.getElementType().isUnsignedInteger();
-
-  // The longest dimension that both walk; of several, the outermost.
-  int64_t shared = -1, longest = 1;
-  for (auto [i, dim] : llvm::enumerate(dims))
-    if (int64_t size = typicalValue(sizes[i]); dim >= 0 && size > longest) {
-      shared = i;
-      longest = size;
-    }
-
-  auto update = [&](LoopEmitter &e, ArrayRef<Value> at) {
-    Values place;
-    Value isInside;
-    size_t picked = 0;
-    for (auto [i, dim] : llvm::enumerate(dims)) {
-      if (dim >= 0) {
-        place.push_back(at[dim]);
-        continue;
-      }
-      const Access &indices = memoryOf(kernel, op.getIndices()[picked++]);
-      Value index = e.load(indices, ValueRange(at).take_front(indices.type.getRank()));
-      place.push_back(e.placeOf(index, indices.type.getElementType().isUnsignedInteger(),
-                                e.size(sizes[i]), isInside));
-    }
-    auto write = [&](LoopEmitter &e) {
-      Value value = e.load(updates, at);
-      if (op.getKind() != ScatterKind::Set)
-        value = combine(e, op.getKind(), e.load(result, place), value, isUnsigned);
-      e.store(value, result, place);
-    };
-    if (isInside)
-      e.branch(isInside, write);
-    else
-      write(e);
-  };
+  Ownership owned = Ownership::choose(op, kernel.caps.parallelUnits);
+  ScatterUnit scatter(kernel, op, owned);
+  Sizes space = scatter.space();
   LoopEmitter emit(kernel);
-  emit.loop(kernel.begin, kernel.end, [&](LoopEmitter &e, Value unit) {
-    // Walks a box, with dimension `fixed` at the unit's index.
-    std::function<void(LoopEmitter &, ArrayRef<SymExpr>, int64_t, Values,
-                       llvm::function_ref<void(LoopEmitter &, ArrayRef<Value>)>)>
-        walk = [&](LoopEmitter &e, ArrayRef<SymExpr> box, int64_t fixed, Values outer,
-                   llvm::function_ref<void(LoopEmitter &, ArrayRef<Value>)> body) {
-          if (outer.size() == box.size())
-            return body(e, outer);
-          int64_t dim = outer.size();
-          outer.push_back(unit);
-          if (dim == fixed)
-            return walk(e, box, fixed, outer, body);
-          e.loop(e.constant(0), e.size(box[dim]), [&](LoopEmitter &e, Value i) {
-            outer.back() = i;
-            walk(e, box, fixed, outer, body);
-          });
-        };
-    walk(e, sizes, shared, {}, [&](LoopEmitter &e, ArrayRef<Value> at) {
-      e.store(e.load(operand, at), result, at);
-    });
-    int64_t walked = shared < 0 ? -1 : dims[shared];
-    auto updateAll = [&](LoopEmitter &e) { walk(e, steps, walked, {}, update); };
-    if (walked >= 0 && steps[walked] != sizes[shared])
-      e.branch(e.less(unit, e.size(steps[walked])), updateAll);
-    else
-      updateAll(e);
-  });
-  SymExpr units = shared < 0 ? SymExpr(1) : sizes[shared];
-  double elements = typicalValue(product(sizes)) +
-                    2.0 * typicalValue(product(steps));
-  return launchOf(units, elements / double(typicalValue(units)));
+  emit.loop(kernel.begin, kernel.end,
+            [&](LoopEmitter &e, Value unit) { scatter.emit(e, e.delinearize(unit, space)); });
+  double elements = typicalValue(product(sizesOf(op.getOperand()))) +
+                    2.0 * typicalValue(product(sizesOf(op.getUpdates()))) * owned.strides;
+  return launchOf(product(space), elements / double(typicalValue(product(space))));
 }

@@ -51,3 +51,15 @@ dispatch.kernel @cell(%x: tensor<9x2x8xf32>, %r: tensor<1x8x64xf32>, %h0: tensor
   }
   dispatch.yield %y, %h : tensor<9x2x8xf32>, tensor<2x8xf32>
 }
+
+// -----
+
+// Each thread owns an element of the result and looks for updates of it.
+
+// CHECK-LABEL: gpu.module @scatter
+// CHECK-SAME: lumen.grid = "40"
+// CHECK-SAME: lumen.units_per_workgroup = 64
+dispatch.kernel @scatter(%x: tensor<8x5xf32>, %u: tensor<3x5xf32>, %i: tensor<3xi64>) -> tensor<8x5xf32> {
+  %0 = lumen.scatter <add> %x, %u (%i) [-1, 1] : tensor<8x5xf32>, tensor<3x5xf32>, (tensor<3xi64>) -> tensor<8x5xf32>
+  dispatch.yield %0 : tensor<8x5xf32>
+}

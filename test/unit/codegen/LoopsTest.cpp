@@ -151,4 +151,68 @@ TEST_P(RecurrenceTest, CarriesLongStates) {
   check(cellText(2, 2, 700, ""), cellOptions());
 }
 
+LUMEN_KERNEL_TEST(ScatterTest);
+
+/// Indices of `extent` places, some of them counted from the end.
+CheckOptions indices(int extent) {
+  CheckOptions options;
+  options.fill = [extent](unsigned, mlir::Type element, std::mt19937 &random) -> Number {
+    if (element.isInteger(64))
+      return static_cast<int>(random() % (2 * extent)) - extent;
+    return static_cast<int>(random() % 7) - 3;
+  };
+  options.alsoDynamic = false; // a size could become one that indices exceed
+  return options;
+}
+
+// Several updates meet in one place, and take effect in their order.
+TEST_P(ScatterTest, ChangesWhatIndicesPick) {
+  for (const char *kind : {"set", "add", "mul", "max", "min"}) {
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<9x5xf32>, %u: tensor<20x5xf32>, %i: tensor<20xi64>)
+          -> tensor<9x5xf32> {{
+        %0 = lumen.scatter <{0}> %x, %u (%i) [-1, 1]
+          : tensor<9x5xf32>, tensor<20x5xf32>, (tensor<20xi64>) -> tensor<9x5xf32>
+        dispatch.yield %0 : tensor<9x5xf32>
+      })",
+                  kind)
+              .str(),
+          indices(9));
+    check(formatv(R"(
+      dispatch.kernel @k(%x: tensor<7x7xi32>, %u: tensor<60xi32>, %i: tensor<60xi64>,
+          %j: tensor<60xi64>) -> tensor<7x7xi32> {{
+        %0 = lumen.scatter <{0}> %x, %u (%i, %j) [-1, -1]
+          : tensor<7x7xi32>, tensor<60xi32>, (tensor<60xi64>, tensor<60xi64>) -> tensor<7x7xi32>
+        dispatch.yield %0 : tensor<7x7xi32>
+      })",
+                  kind)
+              .str(),
+          indices(7));
+  }
+}
+
+// Updates cover a part of what they walk along.
+TEST_P(ScatterTest, LeavesWhatUpdatesDoNotCover) {
+  check(R"(
+    dispatch.kernel @k(%x: tensor<6x10x4xf32>, %u: tensor<5x3x2xf32>, %i: tensor<5x3x2xi64>)
+        -> tensor<6x10x4xf32> {
+      %0 = lumen.scatter <add> %x, %u (%i) [0, -1, 2]
+        : tensor<6x10x4xf32>, tensor<5x3x2xf32>, (tensor<5x3x2xi64>) -> tensor<6x10x4xf32>
+      dispatch.yield %0 : tensor<6x10x4xf32>
+    })",
+        indices(10));
+}
+
+// More places than units: each unit owns several.
+TEST_P(ScatterTest, ChangesManyPlaces) {
+  check(R"(
+    dispatch.kernel @k(%x: tensor<50000xf32>, %u: tensor<40xf32>, %i: tensor<40xi64>)
+        -> tensor<50000xf32> {
+      %0 = lumen.scatter <set> %x, %u (%i) [-1]
+        : tensor<50000xf32>, tensor<40xf32>, (tensor<40xi64>) -> tensor<50000xf32>
+      dispatch.yield %0 : tensor<50000xf32>
+    })",
+        indices(50000));
+}
+
 } // namespace

@@ -151,11 +151,50 @@ static std::vector<Tensor> recurrence(RecurrenceOp op, ArrayRef<const Tensor *> 
   return results;
 }
 
+static Tensor scatter(ScatterOp op, ArrayRef<const Tensor *> operands) {
+  Tensor result = *operands[0];
+  const Tensor &updates = *operands[1];
+  forEach(updates.type.getShape(), [&](const Index &index) {
+    int64_t offset = 0;
+    size_t picked = 2;
+    for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+      int64_t size = result.type.getDimSize(i), place = dim < 0 ? 0 : index[dim];
+      if (dim < 0) {
+        const Tensor &indices = *operands[picked++];
+        place =
+            static_cast<int64_t>(at(indices, ArrayRef(index).take_front(indices.type.getRank())));
+        place += place < 0 ? size : 0;
+      }
+      offset = offset * size + place;
+    }
+    Number &value = result.values[offset], update = at(updates, index);
+    switch (op.getKind()) {
+    case ScatterKind::Set:
+      value = update;
+      break;
+    case ScatterKind::Add:
+      value += update;
+      break;
+    case ScatterKind::Mul:
+      value *= update;
+      break;
+    case ScatterKind::Max:
+      value = std::max(value, update);
+      break;
+    case ScatterKind::Min:
+      value = std::min(value, update);
+      break;
+    }
+  });
+  return result;
+}
+
 std::vector<Tensor> test::evaluateLoops(mlir::Operation *op, ArrayRef<const Tensor *> operands) {
   using Results = std::vector<Tensor>;
   return llvm::TypeSwitch<mlir::Operation *, Results>(op)
       .Case([&](AttentionOp op) { return Results{attention(op, operands)}; })
       .Case([&](RecurrenceOp op) { return recurrence(op, operands); })
+      .Case([&](ScatterOp op) { return Results{scatter(op, operands)}; })
       .Case([&](SortOp op) { return sort(op, *operands[0]); })
       .Default([](mlir::Operation *) { return Results(); });
 }

@@ -157,11 +157,18 @@ typedef struct lumen_optional {
   struct lumen_value *value; /* NULL: nothing inside */
 } lumen_optional;
 
+/* Bits of lumen_value.flags. */
+enum {
+  /* An output that the context owns need not leave the device. Nobody may look at what it
+   * points to, but it can be an input of the context's next run. */
+  LUMEN_STAY = 1
+};
+
 /* What goes into a run and comes out of it. A zeroed value is an output that
  * the context shall own. */
 typedef struct lumen_value {
-  uint32_t kind; /* lumen_kind */
-  uint32_t reserved;
+  uint32_t kind;     /* lumen_kind */
+  uint32_t flags;    /* of an output: LUMEN_STAY */
   uint64_t capacity; /* of an output in the caller's memory; not read for inputs */
   union {
     lumen_tensor tensor;
@@ -764,9 +771,13 @@ static inline int lumen_output_shapes(lumen_context *context, const lumen_value 
 
 /* Computes all outputs. Inputs and outputs are in the model's order and all are
  * given. Inputs are row-major and in host memory, of any alignment; u8 passes for
- * bool, as DLPack had none before version 1. None may lie in what the context's last
- * run left (carried state: copy it, or give its outputs memory of your own); that is
- * refused.
+ * bool, as DLPack had none before version 1.
+ *
+ * Tensors may lie in tensors that the context's last run left, where lumen_output_shapes()
+ * bounds these: state that goes from run to run. Nothing is copied; what is an input now is
+ * valid until the run ends, whose result goes to other memory. Anything else that the last run
+ * left must be copied first, and so must all of it where the model has been moved to another
+ * device since. A run that takes over results is not done again under LUMEN_FALL_BACK.
  *
  * An output whose data is NULL, or what the last run left there, is the context's until
  * its next run; else it is written into the caller's memory of `capacity` bytes. That

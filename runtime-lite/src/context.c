@@ -51,6 +51,7 @@ void *lumen_context_release_impl(lumen_context *base) {
   free(context->input_bytes);
   free(context->outputs);
   free(context->handed_out);
+  free(context->stays);
   free(context->profile);
   free(context);
   return lumen_model_release_impl(&model->base);
@@ -101,8 +102,9 @@ int lumen_context_create_impl(lumen_model *base, const lumen_context_options *op
   context->input_bytes = lumen_allocate(abi->num_inputs * sizeof(uint64_t));
   context->outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   context->handed_out = lumen_allocate(abi->num_outputs * sizeof(void *));
+  context->stays = lumen_allocate(abi->num_outputs * sizeof(bool));
   if (!context->output_dims || !context->planner || !context->inputs || !context->input_bytes ||
-      !context->outputs || !context->handed_out)
+      !context->outputs || !context->handed_out || !context->stays)
     code = lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!code)
     code = lumen_planner_open(context->planner, model, status);
@@ -127,6 +129,10 @@ static int follow_device(context *context, lumen_value *outputs, uint32_t num_ou
   model *model = context->model;
   if (context->device == atomic_load(&model->device))
     return LUMEN_OK;
+  if (context->takes_over)
+    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                      "an input lies in an output of the last run, copy it first: the model has "
+                      "been moved to another device");
   /* What was handed out goes with the other device. */
   for (uint32_t i = 0; i < model->abi->num_outputs; ++i) {
     if (outputs && i < num_outputs && outputs[i].u.tensor.data == context->handed_out[i])
@@ -261,6 +267,7 @@ static void bring_values(context *context, const lumen_value *inputs, lumen_valu
     lumen_tensor *tensor = &outputs[i].u.tensor;
     bool is_own = !lumen_is_numbers(&abi->outputs[i]) || is_contexts(context, i, tensor);
     context->outputs[i] = is_own ? NULL : (char *)tensor->data + tensor->byte_offset;
+    context->stays[i] = is_own && outputs[i].flags & LUMEN_STAY;
     /* That it is the context's must not hang on an address that the run may free. */
     if (is_own && lumen_is_numbers(&abi->outputs[i]))
       tensor->data = NULL;
@@ -290,10 +297,10 @@ static int run(context *context, const lumen_value *inputs, uint32_t num_inputs,
   if (!code)
     code = lumen_check_inputs(model->abi, inputs, num_inputs, true, status);
   if (!code)
-    code = lumen_check_apart(context, inputs, status);
+    code = lumen_take_over(context, inputs, status);
   if (code)
     return code;
-  bool has_other = may_fall_back(model);
+  bool has_other = !context->takes_over && may_fall_back(model);
   /* A success does not touch the status. */
   code = run_once(context, inputs, outputs, num_outputs, is_async, has_other ? NULL : status);
   if (code && has_other) {

@@ -49,6 +49,9 @@ struct lumen_driver {
   /* The output whose memory, the context's own, holds the address; LUMEN_ABI_NONE: no
    * memory of results does. num_outputs: part of a result of some other kind. */
   uint32_t (*owner)(const context *context, const void *address);
+  /* Where the address lies in the memory that is meant for the next result of that output,
+   * lets it go elsewhere, if it may. True: the next run writes nothing there. */
+  bool (*hand_over)(context *context, uint32_t output, const void *address, bool may_move);
 
   /* Runs the schedule by context->plan, with context->inputs and ->outputs (NULL
    * outputs are placed, and the pointers written). The device may still be at it when this

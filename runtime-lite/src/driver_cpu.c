@@ -233,4 +233,5 @@ const lumen_driver lumen_driver_cpu = {.kind = "cpu",
                                        .context_close = cpu_context_close,
                                        .context_memory = cpu_context_memory,
                                        .owner = lumen_schedule_owner,
+                                       .hand_over = lumen_schedule_hand_over,
                                        .run = cpu_run};

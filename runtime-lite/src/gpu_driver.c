@@ -122,6 +122,8 @@ static int bring_inputs(context *context, lumen_status *status) {
     gpu_block *block = &state->inputs[i];
     if (!lumen_is_numbers(&abi->inputs[i]) || !context->inputs[i])
       continue;
+    if (context->takes_over && gpu_block_of(state, context->inputs[i]))
+      continue; /* it is there */
     if (!block->address || block->size < size) {
       close_input(context, block);
       if (!gpu_allocate(context, size, /*is_result=*/true))
@@ -174,7 +176,7 @@ static int fetch_outputs(context *context, lumen_status *status) {
   const lumen_abi_model *abi = context->model->abi;
   int code = LUMEN_OK;
   for (uint32_t i = 0; i < abi->num_outputs && !code; ++i)
-    if (lumen_is_numbers(&abi->outputs[i]) && context->outputs[i])
+    if (lumen_is_numbers(&abi->outputs[i]) && context->outputs[i] && !context->stays[i])
       code = lumen_places_fetch(context, context->outputs[i], room_of(context, i), status);
   return code;
 }
@@ -206,7 +208,9 @@ static void return_results(context *context) {
 static int run_schedule(context *context, lumen_status *status) {
   gpu_context *state = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
-  bool can_replay = !abi->num_steps && !context->profile;
+  bool can_replay = !abi->num_steps && !context->profile && !context->takes_over;
+  for (uint32_t i = 0; i < abi->num_outputs; ++i)
+    can_replay &= !context->stays[i]; /* places know where it is left */
   if (can_replay && state->replay_plan == context->plan->id &&
       state->replay_generation == state->generation) {
     state->num_recorded = state->replay_launches;
@@ -247,10 +251,11 @@ int gpu_run(context *context, lumen_status *status) {
   if (!state->route)
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a run",
                       context->model->abi->name);
-  lumen_begin_places(context);
   /* The host alone works on values where they are. */
   bool is_home = !state->route->num_on_device && !context->model->abi->num_steps;
-  int code = is_home ? LUMEN_OK : bring_inputs(context, status);
+  int code = lumen_begin_places(context, status);
+  if (!code && !is_home)
+    code = bring_inputs(context, status);
   if (!code)
     code = bring_outputs(context, is_home, status);
   if (!code)

@@ -23,7 +23,8 @@ bool gpu_is_done(const context *context);
 #define GPU_DRIVER_FUNCTIONS                                                                       \
   .close = gpu_driver_close, .describe = gpu_describe, .variant = gpu_variant,                     \
   .context_open = gpu_context_open, .context_close = gpu_context_close,                            \
-  .context_memory = gpu_context_memory, .owner = lumen_schedule_owner, .run = gpu_run,             \
-  .finish = gpu_finish, .is_done = gpu_is_done
+  .context_memory = gpu_context_memory, .owner = lumen_schedule_owner,                             \
+  .hand_over = lumen_schedule_hand_over, .run = gpu_run, .finish = gpu_finish,                     \
+  .is_done = gpu_is_done
 
 #endif

@@ -72,6 +72,8 @@ typedef struct context {
       *handed_out; /* by the last runs: an output that comes back with it is the context's again */
   lumen_profile_entry *profile; /* one per launch, then per call; NULL: not enabled */
   bool is_pending;              /* lumen_driver.finish is due */
+  bool takes_over;              /* this run has inputs that are results of the last one */
+  bool *stays;                  /* by output: it need not leave the device */
   lumen_status failure;         /* of a run that was started, which nobody has asked for */
 } context;
 
@@ -111,8 +113,9 @@ void lumen_weights_close(model *model);
 /* values.c: checks a run's values against the signature. */
 int lumen_check_inputs(const lumen_abi_model *abi, const lumen_value *inputs, uint32_t count,
                        bool with_data, lumen_status *status);
-/* Fails where a (checked) input lies in results of the last run: the next overwrites them. */
-int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_status *status);
+/* Lets (checked) inputs be results of the last run, whose next ones go elsewhere; fails where
+ * the next run overwrites them all the same. */
+int lumen_take_over(context *context, const lumen_value *inputs, lumen_status *status);
 /* Given the (checked) inputs, which memory of the caller's for outputs must not overlap. */
 int lumen_check_outputs(const context *context, const lumen_value *inputs,
                         const lumen_value *outputs, uint32_t count, lumen_status *status);

@@ -162,10 +162,22 @@ static lumen_span span_of(const void *memory, uint64_t size) {
   return (lumen_span){begin, size < UINTPTR_MAX - begin ? begin + size : UINTPTR_MAX};
 }
 
-void lumen_begin_places(context *context) {
+int lumen_begin_places(context *context, lumen_status *status) {
   lumen_schedule *schedule = context->device_state;
-  for (int p = 0; schedule->places && p < 2; ++p)
-    schedule->places->stale[p].count = 0;
+  lumen_places kept = {0};
+  bool has_memory = true;
+  if (!schedule->places)
+    return LUMEN_OK;
+  for (uint32_t i = 0; context->takes_over && i < context->model->abi->num_inputs; ++i)
+    for (int p = 0; p < 2; ++p) {
+      lumen_span bytes = span_of(context->inputs[i], context->input_bytes[i]), missing;
+      for (; has_memory && lumen_places_missing(schedule->places, p, bytes, &missing);
+           bytes.begin = missing.end)
+        has_memory = add_span(&kept.stale[p], missing);
+    }
+  has_memory = has_memory && lumen_places_copy(schedule->places, &kept);
+  lumen_places_free(&kept);
+  return has_memory ? LUMEN_OK : fail_memory(context, status);
 }
 
 static int write_at(context *context, lumen_place place, const void *memory, uint64_t size,

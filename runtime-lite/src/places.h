@@ -46,8 +46,9 @@ bool lumen_is_written(const lumen_abi_model *abi, const lumen_abi_launch *launch
  * nothing is ever copied. False: out of memory; closing is due all the same. */
 bool lumen_open_places(context *context, bool is_shared);
 void lumen_close_places(context *context);
-/* A run begins: both places have all. */
-void lumen_begin_places(context *context);
+/* A run begins: both places have all, but for inputs that are results of the last run, which
+ * are where they were left. */
+int lumen_begin_places(context *context, lumen_status *status);
 /* Bytes that the host alone has: an input's. */
 int lumen_bring_input(context *context, const void *memory, uint64_t size, lumen_status *status);
 

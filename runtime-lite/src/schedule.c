@@ -178,6 +178,8 @@ int lumen_schedule_open(context *context, const lumen_schedule_ops *ops,
   schedule->ops = ops;
   schedule->owned_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
   schedule->owned_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
+  schedule->spare_outputs = lumen_allocate(abi->num_outputs * sizeof(void *));
+  schedule->spare_capacity = lumen_allocate(abi->num_outputs * sizeof(uint64_t));
   if (ops->allocate) {
     schedule->heap_source = (lumen_heap_source){context, allocate_for_heap, release_from_heap,
                                                 is_heap_busy, wait_for_heap};
@@ -187,8 +189,8 @@ int lumen_schedule_open(context *context, const lumen_schedule_ops *ops,
     schedule->storages.copy = copy_for_storages;
     schedule->storages.self = context;
   }
-  if (!schedule->owned_outputs || !schedule->owned_capacity ||
-      !lumen_storages_open(&schedule->storages, abi) ||
+  if (!schedule->owned_outputs || !schedule->owned_capacity || !schedule->spare_outputs ||
+      !schedule->spare_capacity || !lumen_storages_open(&schedule->storages, abi) ||
       !lumen_bindings_open(&schedule->bindings, abi, variants, &schedule->storages))
     return lumen_fail(status, LUMEN_ERROR_OUT_OF_MEMORY, "%s: no memory for a context", abi->name);
   if (!context->plan)
@@ -207,8 +209,11 @@ void lumen_schedule_close(context *context) {
       schedule->storages.heap.capacity + (schedule->arena_owned ? schedule->arena_capacity : 0);
   for (uint32_t i = 0; i < abi->num_outputs; ++i) {
     used += schedule->owned_capacity ? schedule->owned_capacity[i] : 0;
+    used += schedule->spare_capacity ? schedule->spare_capacity[i] : 0;
     if (schedule->owned_outputs)
       release(context, schedule->owned_outputs[i]);
+    if (schedule->spare_outputs)
+      release(context, schedule->spare_outputs[i]);
   }
   atomic_fetch_sub(&context->model->memory_used, used);
   release(context, schedule->arena_owned);
@@ -216,6 +221,8 @@ void lumen_schedule_close(context *context) {
   lumen_storages_close(&schedule->storages);
   free(schedule->owned_outputs);
   free(schedule->owned_capacity);
+  free(schedule->spare_outputs);
+  free(schedule->spare_capacity);
 }
 
 /* ---- Launches ----------------------------------------------------------- */
@@ -499,14 +506,36 @@ void lumen_schedule_memory(const context *context, lumen_context_memory_info *in
   info->heap_high_water = schedule->storages.heap.high_water;
   info->heap_capacity = schedule->storages.heap.capacity;
   for (uint32_t i = 0; i < context->model->abi->num_outputs; ++i)
-    info->output_capacity += schedule->owned_capacity[i];
+    info->output_capacity += schedule->owned_capacity[i] + schedule->spare_capacity[i];
+}
+
+static bool lies_in(const void *address, const void *memory, uint64_t size) {
+  return (uintptr_t)address - (uintptr_t)memory < size;
+}
+
+bool lumen_schedule_hand_over(context *context, uint32_t output, const void *address,
+                              bool may_move) {
+  lumen_schedule *schedule = context->device_state;
+  void **owned = &schedule->owned_outputs[output], **spare = &schedule->spare_outputs[output];
+  uint64_t *capacity = &schedule->owned_capacity[output];
+  uint64_t *spare_capacity = &schedule->spare_capacity[output];
+  if (may_move && lies_in(address, *owned, *capacity)) {
+    void *memory = *owned;
+    uint64_t size = *capacity;
+    *owned = *spare;
+    *capacity = *spare_capacity;
+    *spare = memory;
+    *spare_capacity = size;
+  }
+  return lies_in(address, *spare, *spare_capacity);
 }
 
 uint32_t lumen_schedule_owner(const context *context, const void *address) {
   const lumen_schedule *schedule = context->device_state;
   const lumen_abi_model *abi = context->model->abi;
   for (uint32_t i = 0; i < abi->num_outputs; ++i)
-    if ((uintptr_t)address - (uintptr_t)schedule->owned_outputs[i] < schedule->owned_capacity[i])
+    if (lies_in(address, schedule->owned_outputs[i], schedule->owned_capacity[i]) ||
+        lies_in(address, schedule->spare_outputs[i], schedule->spare_capacity[i]))
       return i;
   if (!lumen_heap_holds(&schedule->storages.heap, address))
     return LUMEN_ABI_NONE;

@@ -49,6 +49,8 @@ typedef struct lumen_schedule {
                                  * `variants` */
   void **owned_outputs;         /* memory of outputs that the caller does not bring */
   uint64_t *owned_capacity;
+  void **spare_outputs; /* what takes turns with it where results are inputs of the next run */
+  uint64_t *spare_capacity;
 } lumen_schedule;
 
 /* For one that is zeroed but for `weights` and `init`, in context->device_state. `variants`
@@ -75,5 +77,7 @@ void lumen_account_copy(context *context, bool is_fetch, uint64_t begin, uint64_
 /* For lumen_driver. */
 void lumen_schedule_memory(const context *context, lumen_context_memory_info *info);
 uint32_t lumen_schedule_owner(const context *context, const void *address);
+bool lumen_schedule_hand_over(context *context, uint32_t output, const void *address,
+                              bool may_move);
 
 #endif

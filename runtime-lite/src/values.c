@@ -231,20 +231,35 @@ static uint32_t owner_of_value(const context *context, uint32_t dtype, const lum
   return owner == LUMEN_ABI_NONE && inside ? owner_of_value(context, dtype, inside) : owner;
 }
 
-int lumen_check_apart(const context *context, const lumen_value *inputs, lumen_status *status) {
+/* Whether an input that lies in an output of the last run can stay there. */
+static bool hand_over(context *context, const lumen_value *input, uint32_t owner, bool may_move) {
   const lumen_abi_model *abi = context->model->abi;
-  for (uint32_t i = 0; i < abi->num_inputs; ++i) {
-    uint32_t owner = owner_of_value(context, abi->inputs[i].dtype, &inputs[i]);
-    if (owner == LUMEN_ABI_NONE)
-      continue;
-    if (owner < abi->num_outputs)
+  const lumen_tensor *tensor = &input->u.tensor;
+  return owner < abi->num_outputs && input->kind == LUMEN_TENSOR &&
+         context->device->driver->hand_over(
+             context, owner, (const char *)tensor->data + tensor->byte_offset, may_move);
+}
+
+int lumen_take_over(context *context, const lumen_value *inputs, lumen_status *status) {
+  const lumen_abi_model *abi = context->model->abi;
+  context->takes_over = false;
+  /* Once all is moved, no input may lie where it was moved to. */
+  for (int round = 0; round < 2; ++round)
+    for (uint32_t i = 0; i < abi->num_inputs; ++i) {
+      uint32_t owner = owner_of_value(context, abi->inputs[i].dtype, &inputs[i]);
+      if (owner == LUMEN_ABI_NONE)
+        continue;
+      context->takes_over = true;
+      if (hand_over(context, &inputs[i], owner, /*may_move=*/round == 0))
+        continue;
+      if (owner < abi->num_outputs)
+        return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
+                          "input '%s': lies in output '%s' of the last run, copy it first",
+                          abi->inputs[i].name, abi->outputs[owner].name);
       return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                        "input '%s': lies in output '%s' of the last run, copy it first",
-                        abi->inputs[i].name, abi->outputs[owner].name);
-    return lumen_fail(status, LUMEN_ERROR_INVALID_ARGUMENT,
-                      "input '%s': lies in an output of the last run, copy it first",
-                      abi->inputs[i].name);
-  }
+                        "input '%s': lies in an output of the last run, copy it first",
+                        abi->inputs[i].name);
+    }
   return LUMEN_OK;
 }
 

@@ -9,6 +9,7 @@ typedef struct weak_device_counts {
   int misuses;    /* calls that the API does not allow; each is told on stderr */
   int dispatches; /* recorded */
   int barriers;   /* likewise */
+  int copies;     /* likewise */
   int submissions, waits;
   int questions; /* whether work is done */
 } weak_device_counts;

@@ -212,6 +212,12 @@ static void weak_CmdDispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, u
   real.CmdDispatch(commands, x, y, z);
 }
 
+static void weak_CmdCopyBuffer(VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count,
+                               const VkBufferCopy *copies) {
+  add(&seen.copies, 1);
+  real.CmdCopyBuffer(commands, from, to, count, copies);
+}
+
 static void weak_CmdPipelineBarrier(VkCommandBuffer commands, VkFlags from, VkFlags to,
                                     VkFlags flags, uint32_t count, const VkMemoryBarrier *barriers,
                                     uint32_t num_buffers, const void *buffers, uint32_t num_images,
@@ -314,6 +320,7 @@ EXPORTED lumen_vk_function vkGetInstanceProcAddr(VkInstance instance, const char
   OURS(EndCommandBuffer)
   OURS(ResetCommandBuffer)
   OURS(CmdDispatch)
+  OURS(CmdCopyBuffer)
   OURS(CmdPipelineBarrier)
   OURS(GetPhysicalDeviceFeatures2)
   OURS(GetPhysicalDeviceProperties)

@@ -264,6 +264,68 @@ TEST_P(DeviceRunTest, RunsGoOn) {
   }
 }
 
+// State goes from run to run in memory of the device: nothing but the other input is copied,
+// until a result is wanted.
+TEST_P(DeviceRunTest, StateStaysOnTheDevice) {
+  for (bool isHidden : {false, true}) {
+    Weak weak("", isHidden);
+    DeviceModel model;
+    uint32_t x = model.in("x"), before = model.in("before"), after = model.out("after");
+    uint32_t twice = model.out("twice");
+    model.sum({x, before}, after);
+    model.sum({after, after}, twice);
+    OpenModel opened(model.finish(), name());
+    ASSERT_STREQ(opened.status.message, "");
+    Values given(model, 1), state(model, 10);
+    lumen_value in[] = {given.value(), state.value()}, out[2] = {};
+    float expected = 10 * 7;
+    for (int i = 0; i < 6; ++i) {
+      bool isWanted = i == 3 || i == 5;
+      for (lumen_value &value : out)
+        value.flags = isWanted ? 0 : LUMEN_STAY;
+      (void)counts();
+      ASSERT_EQ(opened.start(in, out), "") << i;
+      ASSERT_EQ(opened.synchronize(), "") << i;
+      int inputs = i ? 1 : 2, outputs = isWanted ? 2 : 0;
+      EXPECT_EQ(counts().copies, isHidden ? inputs + outputs : 0) << i;
+      expected += 7 + 1;
+      if (isWanted) {
+        EXPECT_EQ(floats(out[0])[7], expected);
+        EXPECT_EQ(floats(out[1])[7], 2 * expected + 1);
+      }
+      in[1] = out[0];
+    }
+    // It does not go to another device.
+    ASSERT_EQ(lumen_model_set_device(opened.model, "cpu", nullptr), LUMEN_OK);
+    EXPECT_EQ(opened.run(in, out), "an input lies in an output of the last run, copy it first: "
+                                   "the model has been moved to another device");
+  }
+}
+
+// What the CPU has to run finds the state too, and leaves it where the device finds it.
+TEST_P(DeviceRunTest, StateOfBoth) {
+  for (bool isHidden : {false, true})
+    for (int where : {0, 1, 2}) {
+      Weak weak("", isHidden);
+      DeviceModel model;
+      uint32_t x = model.in("x"), before = model.in("before"), t = model.slot(0, 1);
+      uint32_t after = model.out("after");
+      int64_t &first = model.sum({x, before}, t).grid, &second = model.sum({t, x}, after).grid;
+      // No device can know such a number of units.
+      if (where)
+        (where == 1 ? first : second) = int64_t(1) << 40;
+      OpenModel opened(model.finish(), name());
+      Values given(model, 1), state(model, 10);
+      lumen_value in[] = {given.value(), state.value()}, out[1] = {};
+      for (int i = 0; i < 4; ++i) {
+        out[0].flags = i == 3 ? 0 : LUMEN_STAY;
+        ASSERT_EQ(opened.run(in, out), "");
+        in[1] = out[0];
+      }
+      EXPECT_EQ(floats(out[0])[7], 10 * 7 + 4 * (2 * 7 + 2)) << where;
+    }
+}
+
 // A fault of a kernel is told when the run is waited for, or else by the next one.
 TEST_P(DeviceRunTest, TellsFaultsAfterwards) {
   TwoLaunches model(/*hasFaults=*/true);

@@ -229,6 +229,7 @@ static void copy(Encoder *self, Selector, Buffer *from, uint64_t fromOffset, Buf
                  uint64_t toOffset, uint64_t size) {
   if (!from->holds(fromOffset, size) || !to->holds(toOffset, size) || self->hasEnded)
     return tellMisuse("a copy beyond a buffer, or after endEncoding");
+  count(seen().copies);
   self->hold(from);
   self->hold(to);
   self->buffer.commands.push_back([=] {

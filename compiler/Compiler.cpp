@@ -28,6 +28,8 @@ static std::string selectTargets(const CompileOptions &options, Targets &targets
   std::string all = llvm::join(targetNames(), ",");
   for (StringRef text : llvm::split(isAuto(options) ? all : options.target, ',')) {
     StringRef name = text.split(':').first, levels = text.split(':').second;
+    if (name == "auto")
+      return "target 'auto' is all there are, so it stands alone; found '" + options.target + "'";
     std::unique_ptr<Target> target = createTarget(name);
     if (!target)
       return ("unknown target '" + name + "', expected one of: " + llvm::join(targetNames(), ", ") +

@@ -4,6 +4,7 @@
  * it only if lumenc pulled its archive member in. */
 #include "benchmark.h"
 #include "driver.h"
+#include "rates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,14 +98,6 @@ static void let_go(uint32_t held) {
       lumen_drivers[d]->let_go();
 }
 
-/* What counts beside speed: where many contexts are to run at once they need memory. */
-static double fitting_part(const lumen_abi_model *abi, const lumen_device_info *info,
-                           const lumen_choice *choice) {
-  double needed = (double)abi->weights_size + (double)abi->init_size + 4 * (double)abi->arena_size;
-  double available = (double)info->memory_available;
-  return choice->workload == LUMEN_THROUGHPUT && available < needed ? available / needed : 1;
-}
-
 /* Devices of one driver, or of all. Others are not even looked for: that takes time. */
 /* Into its place by score. */
 static void add_device(const lumen_driver *driver, const lumen_device_info *info,
@@ -131,8 +124,8 @@ static void list_devices(const lumen_abi_model *abi, const lumen_driver *only,
     for (uint32_t i = 0; i < count && list->count < max_devices; ++i) {
       lumen_status reason = {LUMEN_ERROR_DEVICE, ""};
       found[i].index = i;
-      found[i].score =
-          driver->score(abi, &found[i], choice, &reason) * fitting_part(abi, &found[i], choice);
+      found[i].score = driver->score(abi, &found[i], choice, &reason) *
+                       lumen_fitting_part(abi, choice->workload, found[i].memory_available);
       add_device(driver, &found[i], &reason, list);
     }
     if (count || list->count == max_devices)

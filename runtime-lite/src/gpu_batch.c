@@ -78,7 +78,8 @@ static int begin_batch(context *context, lumen_status *status) {
   if (code)
     return code;
   state->is_recording = true;
-  state->num_recorded = 0;
+  state->num_recorded = state->num_fetches = 0;
+  state->staged = 0;
   /* What is cleared here, and what came before the batch. */
   state->order = (gpu_order){.is_due = true};
   if (state->faults.own.buffer)
@@ -149,6 +150,10 @@ int gpu_wait(context *context, lumen_status *status) {
     return LUMEN_OK;
   state->is_running = false;
   int code = state->device->api->wait(state, status);
+  for (uint32_t i = 0; i < state->num_fetches && !code; ++i) {
+    const gpu_fetch *fetch = &state->fetches[i];
+    memcpy(fetch->to, state->staging.address + fetch->from, fetch->size);
+  }
   return code ? code : check_faults(context, status);
 }
 
@@ -185,23 +190,27 @@ static int gpu_carry(context *context, const void *memory, uint64_t size, bool i
     size = block->size - offset;
   if (block->twin.buffer)
     return carry_twin(context, block, offset, size, is_fetch, status);
-  int code = LUMEN_OK;
-  for (uint64_t at = 0; at < size && !code; at += staging_size) {
-    uint64_t count = size - at < staging_size ? size - at : staging_size;
-    code = begin_batch(context, status);
+  for (uint64_t at = 0, count; at < size; at += count) {
+    int code = state->staged >= staging_size || state->num_fetches == gpu_most_fetches
+                   ? flush(context, status)
+                   : LUMEN_OK;
+    if (!code)
+      code = begin_batch(context, status);
     if (code)
-      break;
+      return code;
+    uint64_t room = staging_size - state->staged;
+    count = size - at < room ? size - at : room;
     char *host = block->address + offset + at;
-    if (!is_fetch)
-      memcpy(state->staging.address, host, count);
+    if (is_fetch)
+      state->fetches[state->num_fetches++] = (gpu_fetch){host, state->staged, count};
+    else
+      memcpy(state->staging.address + state->staged, host, count);
     place own = {block, &block->own, offset + at};
-    place staging = {&state->staging, &state->staging.own, 0};
+    place staging = {&state->staging, &state->staging.own, state->staged};
     record_copy(state, is_fetch ? staging : own, is_fetch ? own : staging, count);
-    code = flush(context, status);
-    if (is_fetch && !code)
-      memcpy(host, state->staging.address, count);
+    state->staged += align_to(count, LUMEN_ALIGNMENT);
   }
-  return code;
+  return LUMEN_OK;
 }
 
 static int gpu_duplicate(context *context, void *to, const void *from, uint64_t size,

@@ -28,6 +28,14 @@ typedef struct gpu_result {
   uint64_t size;
 } gpu_result;
 
+/* Bytes that a batch brings to staging memory, and where the host wants them. */
+typedef struct gpu_fetch {
+  char *to;
+  uint64_t from, size; /* bytes of the staging memory */
+} gpu_fetch;
+
+enum { gpu_most_fetches = 32 }; /* of a batch */
+
 typedef struct gpu_context {
   lumen_schedule schedule; /* first: see schedule.h */
   lumen_router router;
@@ -40,6 +48,9 @@ typedef struct gpu_context {
   gpu_block *inputs;   /* by input */
   gpu_result *results; /* by output */
   gpu_block parameters, faults, scratch, staging;
+  uint64_t staged; /* bytes of the staging memory that the batch uses */
+  gpu_fetch fetches[gpu_most_fetches];
+  uint32_t num_fetches;
   uint32_t batch_capacity; /* launches */
   uint64_t parameter_stride, fault_stride;
   uint32_t num_recorded; /* launches in the batch */

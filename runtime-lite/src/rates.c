@@ -55,6 +55,12 @@ double lumen_overhead_share(uint32_t workload) {
   return workload == LUMEN_LATENCY ? 1 : workload == LUMEN_THROUGHPUT ? 0 : 0.5;
 }
 
+double lumen_fitting_part(const lumen_abi_model *abi, uint32_t workload, uint64_t available) {
+  double needed = (double)abi->weights_size + (double)abi->init_size + 4 * (double)abi->arena_size;
+  return workload == LUMEN_THROUGHPUT && (double)available < needed ? (double)available / needed
+                                                                    : 1;
+}
+
 double lumen_launch_time(const lumen_device_rates *rates, uint32_t workload, double flops,
                          double bytes) {
   return rates->launch_us * lumen_overhead_share(workload) +

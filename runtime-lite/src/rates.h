@@ -17,6 +17,9 @@ void lumen_rates_keep(const char *kind, const char *name, const lumen_device_rat
 /* What part of the costs of launches and runs counts for a lumen_workload: all of them where
  * nothing else goes on meanwhile, none where other runs fill the gaps. */
 double lumen_overhead_share(uint32_t workload);
+/* What memory counts beside speed: where many contexts are to run at once they need some, and
+ * a device without has only so many. 1: it has enough. */
+double lumen_fitting_part(const lumen_abi_model *abi, uint32_t workload, uint64_t available);
 /* Microseconds of a launch. Work that nobody knows is negative, and guessed. */
 double lumen_launch_time(const lumen_device_rates *rates, uint32_t workload, double flops,
                          double bytes);

@@ -12,7 +12,7 @@ enum { loop_turns = 8, unknown_bytes = 1 << 20 };
 typedef struct lumen_route_event {
   uint32_t launch; /* LUMEN_ABI_NONE: it is a step */
   uint32_t step;
-  uint32_t first, end; /* of the events of its loop, which stay together */
+  uint32_t first, end; /* of the events of its loop */
 } event;
 
 /* One of the two: what has been done to get to a place. */
@@ -182,20 +182,24 @@ static bool do_step(const lumen_router *router, const plan *plan, way *way,
   return ok;
 }
 
-/* The events of a loop, or a single one. */
+static bool do_event(const lumen_router *router, const plan *plan, way *way, uint32_t index,
+                     lumen_place place) {
+  const event *event = &router->events[index];
+  return event->launch != LUMEN_ABI_NONE
+             ? do_launch(router, plan, way, event->launch, place)
+             : do_step(router, plan, way, &router->abi->steps[event->step]);
+}
+
+/* All turns of a loop, or a single event, at a place or, if there are, at `places`, by event. */
 static bool do_events(const lumen_router *router, const plan *plan, way *way, uint32_t first,
-                      lumen_place place) {
+                      lumen_place place, const uint8_t *places) {
   uint32_t end = router->events[first].end;
-  const lumen_abi_model *abi = router->abi;
   bool is_loop = end > first + 1, ok = true;
   /* What is copied in the first turn is there in the next ones. */
   for (int turn = 0; turn <= is_loop && ok; ++turn) {
     double before = way->cost;
-    for (uint32_t e = first; e < end && ok; ++e) {
-      const event *event = &router->events[e];
-      ok = event->launch != LUMEN_ABI_NONE ? do_launch(router, plan, way, event->launch, place)
-                                           : do_step(router, plan, way, &abi->steps[event->step]);
-    }
+    for (uint32_t e = first; e < end && ok; ++e)
+      ok = do_event(router, plan, way, e, places ? (lumen_place)places[e] : place);
     if (turn)
       way->cost = before + (way->cost - before) * (loop_turns - 1);
   }
@@ -231,41 +235,104 @@ static void swap(way **a, way **b) {
   *b = before;
 }
 
-/* A good way, whose choices are written to `from` two by two: for the first event of each
- * loop, and a place, the place before. `last`: where it ends. */
-static bool find_way(const lumen_router *router, const plan *plan, uint8_t *from, lumen_place *last,
-                     double *cost) {
-  way ways[5], *now[2] = {&ways[0], &ways[1]}, *next[2] = {&ways[2], &ways[3]}, *trial = &ways[4];
-  memset(ways, 0, sizeof(ways));
-  now[lumen_on_device]->cost = INFINITY;
-  bool ok = begin_way(router, plan, now[lumen_on_host]);
-  for (uint32_t e = 0; e < router->num_events && ok; e = router->events[e].end) {
-    for (int to = 0; to < 2; ++to) {
-      next[to]->cost = INFINITY;
-      for (int i = 0; i < 2 && ok; ++i) {
-        int place = i ? 1 - to : to; /* among equals no change */
-        if (now[place]->cost == INFINITY)
-          continue;
-        trial->cost = now[place]->cost;
-        trial->at = now[place]->at;
-        ok = lumen_places_copy(&trial->places, &now[place]->places) &&
-             do_events(router, plan, trial, e, (lumen_place)to);
-        if (trial->cost >= next[to]->cost)
-          continue;
-        swap(&trial, &next[to]);
-        from[2 * e + (uint32_t)to] = (uint8_t)place;
-      }
+/* What a search for a way has found out. */
+typedef struct search {
+  const lumen_router *router;
+  const plan *plan;
+  /* Two by two, for the first event of each loop and a place: the place before, and whether
+   * the loop is at `mixed` places. */
+  uint8_t *from;
+  uint8_t *mixed; /* by event of a loop: its place, if the loop goes from place to place */
+} search;
+
+enum { from_device = 1, is_mixed = 2 };
+
+/* The two ways so far, and two more with room for what comes next. */
+typedef struct ways {
+  way all[5];
+  way *now[2], *next[2], *trial;
+} ways;
+
+static void close_ways(ways *ways) {
+  for (int w = 0; w < 5; ++w)
+    lumen_places_free(&ways->all[w].places);
+}
+
+/* Makes the best ways to do what comes next, be it an event in a loop or all of a loop. */
+static bool go_on(const search *search, ways *ways, uint32_t first, bool in_loop) {
+  bool is_loop = !in_loop && search->router->events[first].end > first + 1, ok = true;
+  for (int to = 0; to < 2; ++to) {
+    ways->next[to]->cost = INFINITY;
+    for (int i = 0; i < 4 && ok; ++i) {
+      int place = i % 2 ? 1 - to : to; /* among equals no change */
+      bool mixes = i >= 2;
+      if (ways->now[place]->cost == INFINITY || (mixes && !(is_loop && to == lumen_on_device)))
+        continue;
+      way *trial = ways->trial;
+      trial->cost = ways->now[place]->cost;
+      trial->at = ways->now[place]->at;
+      ok = lumen_places_copy(&trial->places, &ways->now[place]->places) &&
+           (in_loop ? do_event(search->router, search->plan, trial, first, (lumen_place)to)
+                    : do_events(search->router, search->plan, trial, first, (lumen_place)to,
+                                mixes ? search->mixed : NULL));
+      if (trial->cost >= ways->next[to]->cost)
+        continue;
+      swap(&ways->trial, &ways->next[to]);
+      search->from[2 * first + (uint32_t)to] = (uint8_t)(place | (mixes ? is_mixed : 0));
     }
-    for (int p = 0; p < 2; ++p)
-      swap(&now[p], &next[p]);
   }
+  for (int p = 0; p < 2; ++p)
+    swap(&ways->now[p], &ways->next[p]);
+  return ok;
+}
+
+static void open_ways(ways *ways) {
+  memset(ways, 0, sizeof(*ways));
+  for (int p = 0; p < 2; ++p) {
+    ways->now[p] = &ways->all[p];
+    ways->next[p] = &ways->all[2 + p];
+  }
+  ways->trial = &ways->all[4];
+  ways->now[lumen_on_device]->cost = INFINITY;
+}
+
+static lumen_place best_of(const ways *ways) {
+  return ways->now[lumen_on_host]->cost <= ways->now[lumen_on_device]->cost ? lumen_on_host
+                                                                            : lumen_on_device;
+}
+
+/* Places for the events of a loop, as if it turned once, with all that it needs everywhere. */
+static bool mix_loop(const search *search, uint32_t first) {
+  ways ways;
+  open_ways(&ways);
+  uint32_t end = search->router->events[first].end;
+  bool ok = true;
+  for (uint32_t e = first; e < end && ok; ++e)
+    ok = go_on(search, &ways, e, /*in_loop=*/true);
+  uint8_t place = (uint8_t)best_of(&ways);
+  for (uint32_t e = end; e-- > first;) {
+    search->mixed[e] = place;
+    place = search->from[2 * e + place] & from_device;
+  }
+  close_ways(&ways);
+  return ok;
+}
+
+/* A good way, in search->from. `last`: where it ends. */
+static bool find_way(const search *search, lumen_place *last, double *cost) {
+  const lumen_router *router = search->router;
+  ways ways;
+  open_ways(&ways);
+  bool ok = begin_way(router, search->plan, ways.now[lumen_on_host]);
+  for (uint32_t e = 0; e < router->num_events && ok; e = router->events[e].end)
+    ok = (router->events[e].end == e + 1 || mix_loop(search, e)) &&
+         go_on(search, &ways, e, /*in_loop=*/false);
   for (int p = 0; p < 2 && ok; ++p)
-    if (now[p]->cost < INFINITY)
-      ok = need_storages(router, plan, now[p], LUMEN_ABI_OUTPUT);
-  *last = now[lumen_on_host]->cost <= now[lumen_on_device]->cost ? lumen_on_host : lumen_on_device;
-  *cost = now[*last]->cost;
-  for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); ++w)
-    lumen_places_free(&ways[w].places);
+    if (ways.now[p]->cost < INFINITY)
+      ok = need_storages(router, search->plan, ways.now[p], LUMEN_ABI_OUTPUT);
+  *last = best_of(&ways);
+  *cost = ways.now[*last]->cost;
+  close_ways(&ways);
   return ok;
 }
 
@@ -275,7 +342,7 @@ static bool go_straight(const lumen_router *router, const plan *plan, lumen_plac
   way way;
   bool ok = begin_way(router, plan, &way);
   for (uint32_t e = 0; e < router->num_events && ok; e = router->events[e].end)
-    ok = do_events(router, plan, &way, e, place);
+    ok = do_events(router, plan, &way, e, place, /*places=*/NULL);
   if (ok)
     ok = need_storages(router, plan, &way, LUMEN_ABI_OUTPUT);
   *cost = way.cost;
@@ -284,49 +351,52 @@ static bool go_straight(const lumen_router *router, const plan *plan, lumen_plac
 }
 
 /* The place of each launch, from the last one backwards. */
-static void mark(const lumen_router *router, const uint8_t *from, lumen_place place,
-                 lumen_route *route) {
+static void mark(const search *search, lumen_place place, lumen_route *route) {
+  const lumen_router *router = search->router;
   uint32_t end = router->num_events;
   while (end) {
     uint32_t first = router->events[end - 1].first;
+    uint8_t from = search->from[2 * first + place];
     for (uint32_t e = first; e < end; ++e) {
       uint32_t launch = router->events[e].launch;
       if (launch == LUMEN_ABI_NONE)
         continue;
-      route->on_host[launch] = place == lumen_on_host || !runs_on_device(router, launch);
+      bool is_host = (from & is_mixed ? search->mixed[e] : place) == lumen_on_host;
+      route->on_host[launch] = is_host || !runs_on_device(router, launch);
       route->num_on_device += !route->on_host[launch];
     }
-    place = (lumen_place)from[2 * first + place];
+    place = from & from_device ? lumen_on_device : lumen_on_host;
     end = first;
   }
 }
 
 /* Decides a route whose memory is there. */
 static bool decide(const lumen_router *router, const plan *plan, lumen_route *route, double *cost) {
-  uint32_t num_choices = 2 * router->num_events;
-  uint8_t *from = malloc((size_t)num_choices + 1);
+  uint32_t count = router->num_events;
+  uint8_t *memory = malloc(3 * (size_t)count + 1);
+  search search = {router, plan, memory, memory + 2 * (size_t)count};
   lumen_place last = lumen_on_device;
-  bool ok = from != NULL;
+  bool ok = memory != NULL, routes = router->routing.choice.routes;
   *cost = INFINITY;
-  if (ok && router->routing.choice.routes)
-    ok = find_way(router, plan, from, &last, cost);
+  if (ok && routes)
+    ok = find_way(&search, &last, cost);
   /* Never worse than one place alone. A device that does not share has all that it can run. */
-  for (int p = router->routing.choice.routes ? lumen_on_host : lumen_on_device; p < 2 && ok; ++p) {
+  for (int p = routes ? lumen_on_host : lumen_on_device; p < 2 && ok; ++p) {
     double straight;
     ok = go_straight(router, plan, (lumen_place)p, &straight);
     if (!ok || straight >= *cost)
       continue;
     *cost = straight;
     last = (lumen_place)p;
-    for (uint32_t i = 0; i < num_choices; ++i)
-      from[i] = i % 2;
+    for (uint32_t i = 0; i < 2 * count; ++i)
+      search.from[i] = i % 2;
   }
   /* One that no event names does not run. */
   memset(route->on_host, true, router->abi->num_launches * sizeof(bool));
   route->num_on_device = 0;
   if (ok)
-    mark(router, from, last, route);
-  free(from);
+    mark(&search, last, route);
+  free(memory);
   return ok;
 }
 

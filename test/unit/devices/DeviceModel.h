@@ -15,17 +15,22 @@ public:
   static constexpr uint32_t mostInputs = 100;
 
   explicit DeviceModel(int64_t n = 1000)
-      : TableModel("made"), n(n), kind(*DeviceKind::current),
-        levels{{deviceLevel, kind.target, 0, kind.levelFeatures},
-               {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures}} {
+      : TableModel("made"), n(n),
+        kind(*DeviceKind::current), levels{{deviceLevel, kind.target, 0, kind.levelFeatures},
+                                           {lowLevel, LUMEN_ABI_CPU, 0, lowFeatures}} {
     for (uint32_t i = 0; i <= mostInputs; ++i)
       (void)constant(i);
     bytes = constant(n * sizeof(float));
   }
 
-  uint32_t in(const char *name) { return input(name, LUMEN_ABI_F32, {fixed(n)}); }
-  uint32_t out(const char *name) { return output(name, LUMEN_ABI_F32, {fixed(n)}); }
+  uint32_t in(const char *name) { return sized(input(name, LUMEN_ABI_F32, {fixed(n)})); }
+  uint32_t out(const char *name) { return sized(output(name, LUMEN_ABI_F32, {fixed(n)})); }
   uint32_t slot(uint32_t first, uint32_t last) { return arena(bytes, first, last); }
+  // A buffer that is one value long.
+  uint32_t sized(uint32_t buffer) {
+    buffers[buffer].size_expr = bytes;
+    return buffer;
+  }
 
   // Gives the variant for devices, to be changed before the model is opened.
   lumen_abi_variant &sum(std::vector<uint32_t> inputs, uint32_t result, bool hasFaults = false) {
@@ -81,6 +86,22 @@ private:
   const DeviceKind &kind;
   lumen_abi_level levels[2];
 };
+
+// Values of an input or output.
+struct Values {
+  explicit Values(const DeviceModel &model, float scale = 0) : shape{model.n}, data(model.n) {
+    for (size_t i = 0; i < data.size(); ++i)
+      data[i] = scale * static_cast<float>(i % 50);
+  }
+  lumen_value value() const { return lumen_tensor_value(data.data(), LUMEN_F32, 1, shape); }
+
+  int64_t shape[1];
+  std::vector<float> data;
+};
+
+inline const float *floats(const lumen_value &value) {
+  return static_cast<const float *>(value.u.tensor.data);
+}
 
 } // namespace lumen::test
 

@@ -12,22 +12,6 @@ struct DeviceRunTest : DeviceTest {};
 // Of one kind only, whose limits can be chosen.
 struct VulkanRunTest : DeviceRunTest {};
 
-// Values of an input or output.
-struct Values {
-  explicit Values(const DeviceModel &model, float scale = 0) : shape{model.n}, data(model.n) {
-    for (size_t i = 0; i < data.size(); ++i)
-      data[i] = scale * static_cast<float>(i % 50);
-  }
-  lumen_value value() const { return lumen_tensor_value(data.data(), LUMEN_F32, 1, shape); }
-
-  int64_t shape[1];
-  std::vector<float> data;
-};
-
-const float *floats(const lumen_value &value) {
-  return static_cast<const float *>(value.u.tensor.data);
-}
-
 // y = x + (x + 1) + 1, through the arena.
 struct TwoLaunches : DeviceModel {
   explicit TwoLaunches(bool hasFaults = false) {

@@ -76,6 +76,24 @@ TEST_F(RatesTest, SpeedOfAModel) {
   EXPECT_GT(ratio(1000 * 1000 * 1000), 20);
 }
 
+// For throughput a device has to have room for weights and four arenas; launches and waits
+// count half in general.
+TEST_F(RatesTest, Workloads) {
+  TableModel tables("many");
+  tables.launch(nullptr, {}, 0);
+  tables.finish();
+  tables.abi.weights_size = 600;
+  tables.abi.arena_size = 100;
+  EXPECT_EQ(lumen_fitting_part(&tables.abi, LUMEN_THROUGHPUT, 1000), 1);
+  EXPECT_EQ(lumen_fitting_part(&tables.abi, LUMEN_THROUGHPUT, 250), 0.25);
+  EXPECT_EQ(lumen_fitting_part(&tables.abi, LUMEN_LATENCY, 250), 1);
+  lumen_device_rates rates = {1, 1, 8, 100, 0, 0, 1};
+  EXPECT_EQ(lumen_launch_time(&rates, LUMEN_LATENCY, 2000, 3000), 8 + 2 + 3);
+  EXPECT_EQ(lumen_launch_time(&rates, LUMEN_GENERAL, 2000, 3000), 4 + 2 + 3);
+  EXPECT_EQ(lumen_launch_time(&rates, LUMEN_THROUGHPUT, 2000, 3000), 2 + 3);
+  EXPECT_EQ(lumen_launch_time(&rates, LUMEN_THROUGHPUT, -1, 0), 1e4);
+}
+
 TEST_F(RatesTest, Measured) {
   lumen_device_rates rates;
   lumen_status status = {};

@@ -189,6 +189,40 @@ TEST_F(RoutingTest, ByWorkload) {
   EXPECT_EQ(route(), "D");
 }
 
+// In a loop what is copied in each turn costs as often.
+TEST_F(RoutingTest, Loops) {
+  // 100 ms and 1 ms, 8 ms and 80 ms.
+  std::vector<Launch> rows = {{1e9, 0, {0}}, {0, 80 * MB, {1}}};
+  auto loop = [&] {
+    make(rows);
+    uint32_t begin = tables->step(LUMEN_ABI_STEP_LAUNCH, 0);
+    tables->step(LUMEN_ABI_STEP_LAUNCH, 1);
+    tables->step(LUMEN_ABI_STEP_JUMP, begin);
+    tables->finish();
+  };
+  loop();
+  EXPECT_EQ(route(), "DH");
+  // 100 ms a copy: one in each turn, or two in all.
+  routing.device.copy_gbytes = 0.04;
+  EXPECT_EQ(route(), "DD");
+  // Done once, that does not pay.
+  make(rows);
+  EXPECT_EQ(route(), "HH");
+}
+
+// A step by which the host reads a value brings it there, and ends the device's part.
+TEST_F(RoutingTest, Steps) {
+  make({{1e9, 0, {0}}, {1e6, 0, {1}}, {1e6, 0, {2}}});
+  EXPECT_EQ(route(), "DDD");
+  tables->step(LUMEN_ABI_STEP_LAUNCH, 0);
+  tables->step(LUMEN_ABI_STEP_LAUNCH, 1);
+  tables->step(LUMEN_ABI_STEP_BIND, 0, /*buffer=*/2, LUMEN_ABI_I64);
+  tables->step(LUMEN_ABI_STEP_LAUNCH, 2);
+  tables->finish();
+  // On the device 111 us and a copy of 400 us, on the host 101 us.
+  EXPECT_EQ(route(), "DDH");
+}
+
 // Along chains the best route is found, and what is found anywhere costs what it says and no
 // more than one place alone.
 TEST_F(RoutingTest, AmongAllRoutes) {

@@ -2,6 +2,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/hip/HipTarget.h"
 #include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 
@@ -16,6 +17,7 @@ struct Row {
 
 static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget},
                                    {"spirv", spirvcode::createSpirvTarget},
+                                   {"hip", hipcode::createHipTarget},
                                    {"ptx", ptxcode::createPtxTarget}};
 
 llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {

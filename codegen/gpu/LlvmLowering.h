@@ -18,6 +18,8 @@ namespace lumen::gpucode {
 
 /// What the devices of one road differ in.
 struct LlvmDevice {
+  llvm::StringLiteral triple;
+  void (*initialize)();                            ///< makes LLVM's target known; called once
   unsigned globalSpace, sharedSpace, privateSpace; ///< address spaces
   /// Adds patterns for the operations of the gpu dialect but its functions, and says that
   /// what they make is legal.

@@ -10,6 +10,8 @@
 #include "compiler/link/VerifyTables.h"
 #include "compiler/link/WeightsObject.h"
 
+#include "codegen/common/Lld.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"

@@ -9,6 +9,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/hip/HipTarget.h"
 #include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 #include "compiler/Dumps.h"
@@ -29,7 +30,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 
-static llvm::cl::opt<std::string> blobs("blobs", llvm::cl::desc("Constants of the dump (blobs.bin)"),
+static llvm::cl::opt<std::string> blobs("blobs",
+                                        llvm::cl::desc("Constants of the dump (blobs.bin)"),
                                         llvm::cl::value_desc("file"));
 
 int main(int argc, char **argv) {
@@ -53,6 +55,7 @@ int main(int argc, char **argv) {
   lumen::registerMemoryPasses();
   lumen::cpu::registerCpuPasses();
   lumen::gpucode::registerGpuPasses();
+  lumen::hipcode::registerHipPasses();
   lumen::ptxcode::registerPtxPasses();
   lumen::spirvcode::registerSpirvPasses();
   return mlir::asMainReturnCode(

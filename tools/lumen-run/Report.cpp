@@ -240,6 +240,8 @@ static void printCode(raw_ostream &out, const lumen_model *model) {
     text += std::to_string(level.num_compiled) + " for " + level.name;
     if (level.code_size)
       text += " in " + bytesText(level.code_size);
+    if (!level.available)
+      text += " (not available here)";
     kind = level.kind;
   }
   out << "code     " << text << '\n';
@@ -254,9 +256,12 @@ void printSignature(raw_ostream &out, const lumen_module *module, const lumen_mo
         << (info.num_workers == 1 ? " thread\n" : " threads\n");
     out << "kernels  " << info.num_kernels << " in " << info.num_launches << " launches";
     lumen_level_info level;
+    // Of several kinds those in use: the next line has all of them.
+    bool isShort = hasSeveralKinds(model);
     for (uint32_t i = 0; lumen_level(model, i, &level) == LUMEN_OK; ++i)
-      out << ", " << level.num_kernels << " for " << level.name
-          << (level.available ? "" : " (not available here)");
+      if (level.num_kernels || !isShort)
+        out << ", " << level.num_kernels << " for " << level.name
+            << (level.available ? "" : " (not available here)");
     out << '\n';
     printCode(out, model);
     out << "memory   arena ";

@@ -6,6 +6,7 @@
 
 #include "codegen/common/LlvmCode.h"
 #include "codegen/gpu/KernelBinaries.h"
+#include "codegen/hip/HipTarget.h"
 #include "codegen/ptx/PtxTarget.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -66,7 +67,8 @@ struct FiberKernel final : DeviceKernel {
   void (*code)(void *const *bindings) = nullptr;
 };
 
-class PtxFiberDevice final : public KernelDevice {
+/// Of the devices that an LlvmEmitter makes code for.
+template <typename Emitter> class FiberDevice final : public KernelDevice {
 public:
   mlir::FailureOr<CompiledKernels> compile(dispatch::KernelOp kernel) override;
   std::unique_ptr<DeviceKernel> load(const KernelBinary &binary, const LaunchShape &shape,
@@ -76,7 +78,7 @@ public:
 private:
   mlir::LogicalResult keepText(mlir::ModuleOp module, llvm::Module &code);
 
-  std::optional<ptxcode::Lowering> lowering; ///< of the process's one context
+  std::optional<Emitter> lowering; ///< of the process's one context
   unsigned numTexts = 0;
   std::vector<char> memory = std::vector<char>(kMemory);
 };
@@ -84,14 +86,20 @@ private:
 } // namespace
 
 KernelDevice *test::ptxFiberDevice() {
-  static PtxFiberDevice device;
+  static FiberDevice<ptxcode::Lowering> device;
+  return &device;
+}
+
+KernelDevice *test::hipFiberDevice() {
+  static FiberDevice<hipcode::Lowering> device;
   return &device;
 }
 
 /// The binaries hold LLVM IR as text.
-mlir::FailureOr<CompiledKernels> PtxFiberDevice::compile(dispatch::KernelOp kernel) {
+template <typename Emitter>
+mlir::FailureOr<CompiledKernels> FiberDevice<Emitter>::compile(dispatch::KernelOp kernel) {
   if (!lowering)
-    lowering.emplace(kernel.getContext(), "sm_75", /*optLevel=*/3);
+    lowering.emplace(kernel.getContext(), Emitter::kLevel, /*optLevel=*/3);
   return gpucode::compileEach(kernel, gpucode::Capabilities(),
                               [&](mlir::ModuleOp module, KernelBinary &binary) {
                                 llvm::LLVMContext context;
@@ -104,12 +112,13 @@ mlir::FailureOr<CompiledKernels> PtxFiberDevice::compile(dispatch::KernelOp kern
 }
 
 /// Writes the PTX to the folder that LUMEN_PTX_FOLDER names, for whoever assembles it.
-mlir::LogicalResult PtxFiberDevice::keepText(mlir::ModuleOp module, llvm::Module &code) {
+template <typename Emitter>
+mlir::LogicalResult FiberDevice<Emitter>::keepText(mlir::ModuleOp module, llvm::Module &code) {
   const char *folder = getenv("LUMEN_PTX_FOLDER");
-  if (!folder)
+  if (!folder || Emitter::kTarget != "ptx")
     return mlir::success();
   llvm::SmallVector<char> text;
-  if (mlir::failed(lowering->generate(module, code, text)))
+  if (mlir::failed(lowering->generate(module, code, llvm::CodeGenFileType::AssemblyFile, text)))
     return mlir::failure();
   const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
   std::string name =
@@ -119,7 +128,7 @@ mlir::LogicalResult PtxFiberDevice::keepText(mlir::ModuleOp module, llvm::Module
   llvm::raw_fd_ostream file((llvm::Twine(folder) + "/" + name).str(), error);
   if (error)
     return module.emitError(error.message());
-  file << StringRef(text.data(), text.size() - 1);
+  file << StringRef(text.data(), text.size());
   return mlir::success();
 }
 
@@ -129,12 +138,16 @@ bool test::swapIntrinsics(std::string &text, std::string &error) {
   };
   static const Row rows[] = {
       {"target (triple|datalayout) = .*\n", ""},
-      {"ptx_kernel ", ""},
+      {"(ptx|amdgpu)_kernel ", ""},
+      {" \"target-cpu\"=\"gfx[^\"]*\"", ""},
       // All memory is that of this machine.
       {" addrspace\\([0-9]+\\)", ""},
       {"(llvm\\.[a-z]+\\.)p[0-9]+", "$1p0"},
-      {"@llvm\\.nvvm\\.read\\.ptx\\.sreg\\.tid\\.x\\b", "@lumen_fiber_thread"},
-      {"@llvm\\.nvvm\\.read\\.ptx\\.sreg\\.ctaid\\.x\\b", "@lumen_fiber_workgroup"},
+      {"@llvm\\.(nvvm\\.read\\.ptx\\.sreg\\.tid|amdgcn\\.workitem\\.id)\\.x\\b",
+       "@lumen_fiber_thread"},
+      {"@llvm\\.(nvvm\\.read\\.ptx\\.sreg\\.ctaid|amdgcn\\.workgroup\\.id)\\.x\\b",
+       "@lumen_fiber_workgroup"},
+      {"@llvm\\.amdgcn\\.s\\.barrier\\(\\)", "@lumen_fiber_barrier()"},
       {"@llvm\\.nvvm\\.barrier\\.cta\\.sync\\.aligned\\.all\\(i32( 0)?\\)",
        "@lumen_fiber_barrier()"},
       // Their promises are those of the intrinsics.
@@ -144,7 +157,7 @@ bool test::swapIntrinsics(std::string &text, std::string &error) {
   for (const Row &row : rows)
     text = std::regex_replace(text, std::regex(row.pattern), row.replacement);
   std::smatch unknown;
-  if (!std::regex_search(text, unknown, std::regex("call .*(@llvm\\.nvvm\\.[\\w.]+)")))
+  if (!std::regex_search(text, unknown, std::regex("call .*(@llvm\\.(nvvm|amdgcn)\\.[\\w.]+)")))
     return true;
   error = "fibers do not know " + unknown[1].str();
   return false;
@@ -181,9 +194,10 @@ static void sanitize(llvm::Module &module, llvm::TargetMachine &machine) {
   });
 }
 
-std::unique_ptr<DeviceKernel> PtxFiberDevice::load(const KernelBinary &binary,
-                                                   const LaunchShape &shape, StringRef entry,
-                                                   size_t, const CodegenOptions &) {
+template <typename Emitter>
+std::unique_ptr<DeviceKernel> FiberDevice<Emitter>::load(const KernelBinary &binary,
+                                                         const LaunchShape &shape, StringRef entry,
+                                                         size_t, const CodegenOptions &) {
   auto result = std::make_unique<FiberKernel>(memory, binary, shape);
   std::string text(binary.code.begin(), binary.code.end()), error;
   if (!swapIntrinsics(text, error)) {

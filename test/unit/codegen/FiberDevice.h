@@ -12,13 +12,14 @@
 
 namespace lumen::test {
 
-/// The process's device for levels of PTX.
+/// The process's devices for levels of PTX and of HIP.
 KernelDevice *ptxFiberDevice();
+KernelDevice *hipFiberDevice();
 
 /// Whether this process has AddressSanitizer, and lets memory be poisoned.
 bool fibersAreSanitized();
 
-/// LLVM IR for NVIDIA's devices as IR for this machine; on failure `error` says what it does
+/// LLVM IR for NVIDIA's and AMD's devices as IR for this machine; on failure `error` says what it does
 /// not know.
 bool swapIntrinsics(std::string &text, std::string &error);
 

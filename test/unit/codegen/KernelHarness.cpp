@@ -10,6 +10,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/hip/HipTarget.h"
 #include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 #include "runtime-lite/include/lumen_abi.h"
@@ -48,6 +49,8 @@ static KernelDevice *deviceOf(StringRef level) {
     return openClDevice();
   if (level == kPtxText)
     return ptxDevice();
+  if (isOf("hip"))
+    return hipFiberDevice();
   return isOf("ptx") ? ptxFiberDevice() : isOf("spirv") ? vulkanDevice() : nullptr;
 }
 
@@ -59,6 +62,7 @@ static mlir::MLIRContext &sharedContext() {
   static auto *context = [] {
     auto *context = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
     cpu::prepareContext(*context);
+    hipcode::prepareContext(*context);
     ptxcode::prepareContext(*context);
     spirvcode::prepareContext(*context);
     return context;
@@ -372,17 +376,18 @@ void KernelTest::check(StringRef text, const CheckOptions &options) {
     dynamic = makeDynamic(kernel, random);
   SmallVector<int64_t> sizes = dynamic.sizes;
   bool asConstant = true, asDynamic = !sizes.empty();
-  // What takes text takes longer than all the rest: one of both forms, in the quick tier.
+  // Some take longer than all the rest: one of both forms, in the quick tier.
   const char *tier = std::getenv("LUMEN_TEST_TIER");
-  bool isOfText = GetParam() == kOpenCl || GetParam() == kPtxText;
-  if (asDynamic && isOfText && StringRef(tier ? tier : "") != "full")
+  bool isSlow = GetParam() == kOpenCl || GetParam() == kPtxText ||
+                (isOfDevice(GetParam()) && deviceOf(GetParam()) == hipFiberDevice());
+  if (asDynamic && isSlow && StringRef(tier ? tier : "") != "full")
     (random() % 2 ? asConstant : asDynamic) = false;
   if (asConstant)
     if (auto loaded = LoadedKernel::make(text, GetParam(), codegenOptions(GetParam())))
       compare(*loaded, kernel, {}, options);
   if (asDynamic)
-    if (auto loaded = LoadedKernel::make(std::move(dynamic.module), GetParam(),
-                                         codegenOptions(GetParam())))
+    if (auto loaded =
+            LoadedKernel::make(std::move(dynamic.module), GetParam(), codegenOptions(GetParam())))
       compare(*loaded, kernel, sizes, options);
 }
 

@@ -66,6 +66,7 @@ asan = "" if "address" in config.sanitize else find_library("libclang_rt.asan-x8
 config.substitutions += [
     ("%asan", f"'{asan}'"),
     ("%vulkan", find_library("libvulkan.so.1")),
+    ("%fake_cuda", f"{config.lumen_binary_dir}/test/fake/cuda"),
     ("%python", config.python),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),

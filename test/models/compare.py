@@ -26,13 +26,17 @@ from models import MODELS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {"v2": "x86-64-v2", "v3": "x86-64-v3", "v4": "x86-64-v4",
-          "vnni": "x86-64-v4+vnni", "vulkan": "vulkan1.1"}
+          "vnni": "x86-64-v4+vnni", "vulkan": "vulkan1.1", "cuda": "sm_75"}
 LEVEL_FLAGS = {"x86-64-v2": {"sse4_2", "ssse3", "popcnt"},
                "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
                "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}
 LEVEL_FLAGS["x86-64-v4+vnni"] = LEVEL_FLAGS["x86-64-v4"] | {"avx512_vnni"}
 LEVEL_FLAGS["vulkan1.1"] = {"vulkan"}
-DEVICES = {"vulkan1.1": ("spirv", "vulkan")}  # level to target and kind of device
+LEVEL_FLAGS["sm_75"] = {"cuda"}
+# Level to target and kind of device.
+DEVICES = {"vulkan1.1": ("spirv", "vulkan"), "sm_75": ("ptx", "cuda")}
+# A stand-in for NVIDIA's driver, whose device this machine plays.
+FAKE_CUDA = Path(os.environ.get("LUMEN_BINARY_DIR", ROOT / "build")) / "test/fake/cuda"
 DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
           "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(int16)": np.int16,
           "tensor(int8)": np.int8, "tensor(uint64)": np.uint64, "tensor(uint32)": np.uint32,
@@ -49,6 +53,8 @@ def machine_flags():
             any(Path(folder).glob("vulkan/icd.d/*.json"))
             for folder in ("/usr/share", "/usr/local/share", "/etc")):
         flags.add("vulkan")
+    if (FAKE_CUDA / "libcuda.so.1").exists():
+        flags.add("cuda")
     return flags
 
 
@@ -62,16 +68,18 @@ def targets(levels):
 def environment(level):
     """In which lumen-run takes the code of a level."""
     if level in DEVICES:
-        # The layer has a say in each run: see `complaints`.
+        # The layer and the stand-in have a say in each run: see `complaints`.
         return dict(os.environ, LUMEN_DEVICE=DEVICES[level][1],
+                    LD_LIBRARY_PATH=str(FAKE_CUDA) if DEVICES[level][1] == "cuda" else "",
                     VK_INSTANCE_LAYERS="VK_LAYER_KHRONOS_validation")
     return dict(os.environ, LUMEN_DEVICE="cpu", LUMEN_CPU_LEVEL=level)
 
 
 def complaints(words):
-    """What Vulkan's validation layer says of a run."""
+    """What Vulkan's validation layer says of a run, or the stand-in for CUDA."""
     return "\n".join(line for line in words.splitlines()
-                     if "Validation" in line or "VUID-" in line)
+                     if "Validation" in line or "VUID-" in line or
+                     line.startswith("fake_cuda: "))
 
 
 def run(command, **options):

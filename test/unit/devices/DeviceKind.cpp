@@ -10,7 +10,7 @@
 using namespace lumen::test;
 
 // As an artifact does, so that the drivers are linked in.
-extern "C" const char lumen_driver_metal, lumen_driver_vulkan;
+extern "C" const char lumen_driver_cuda, lumen_driver_metal, lumen_driver_vulkan;
 
 const DeviceKind *DeviceKind::current = nullptr;
 
@@ -71,16 +71,49 @@ static std::string isThere(const DeviceKind &kind) {
   return *kind.library ? "" : "its stand-in was not built";
 }
 
+// ---- CUDA -----------------------------------------------------------------
+
+static std::string makePtx(const std::string &name, uint32_t numInputs, bool hasFaults) {
+  uint32_t numArgs = numInputs + 1;
+  std::string text = ".version 6.3\n.target sm_75\n.address_size 64\n.visible .entry " + name + "(";
+  for (uint32_t i = 0; i < numArgs + 1 + hasFaults; ++i)
+    text += (i ? ",\n.param .u64 x" : "\n.param .u64 x") + std::to_string(i);
+  auto address = [&](uint32_t i) {
+    return "ld.param.b64 %d1, [x" + std::to_string(i) + "];\nld.global.b32 %r5, [%d0+" +
+           std::to_string(4 * (2 + i)) +
+           "];\ncvt.u64.u32 %d2, %r5;\nadd.s64 %d1, %d1, %d2;\n"
+           "mul.wide.s32 %d2, %r4, 4;\nadd.s64 %d1, %d1, %d2;\n";
+  };
+  text += ")\n.reqntid 64, 1, 1\n{\n.reg .pred %p<2>;\n.reg .b32 %r<9>;\n.reg .b64 %d<3>;\n"
+          "ld.param.b64 %d0, [x" +
+          std::to_string(numArgs) +
+          "];\nld.global.b32 %r0, [%d0];\nld.global.b32 %r1, [%d0+4];\nshl.b32 %r1, %r1, 6;\n"
+          "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r2, 64, %r3;\n"
+          "NEXT:\nsetp.ge.s32 %p0, %r4, %r0;\n@%p0 bra END;\nmov.b32 %r6, 0f3F800000;\n";
+  for (uint32_t i = numInputs; i-- > 0;)
+    text += address(i) + "ld.global.b32 %r7, [%d1];\nadd.rn.f32 %r6, %r6, %r7;\n";
+  if (hasFaults)
+    text += "ld.param.b64 %d1, [x" + std::to_string(numArgs + 1) +
+            "];\nsetp.lt.f32 %p1, %r7, 0f00000000;\n@%p1 st.global.b32 [%d1+8], %r4;\n"
+            "@%p1 st.global.b32 [%d1+16], %r0;\n@%p1 st.global.b32 [%d1], 1;\n";
+  text += address(numInputs) + "st.global.b32 [%d1], %r6;\nadd.s32 %r4, %r4, %r1;\n"
+                               "bra.uni NEXT;\nEND:\nret;\n}\n";
+  return text + '\0';
+}
+
 // ---------------------------------------------------------------------------
 
 const std::vector<DeviceKind> &lumen::test::deviceKinds() {
-  static const char *const drivers[] = {&lumen_driver_metal, &lumen_driver_vulkan};
+  static const char *const drivers[] = {&lumen_driver_cuda, &lumen_driver_metal,
+                                        &lumen_driver_vulkan};
   for (const char *driver : drivers)
     (void)*const_cast<const volatile char *>(driver);
-  static const std::vector<DeviceKind> kinds = {{"vulkan", LUMEN_ABI_SPIRV, 0, WEAK_VULKAN, true,
-                                                 "the device is lost", makeSpirv, keepDrivers},
-                                                {"metal", LUMEN_ABI_METAL, 0, FAKE_METAL, false,
-                                                 "a run failed (Metal says: the device is lost)",
-                                                 makeMetal, isThere}};
+  static const std::vector<DeviceKind> kinds = {
+      {"vulkan", LUMEN_ABI_SPIRV, 0, WEAK_VULKAN, true, false, "the device is lost", makeSpirv,
+       keepDrivers},
+      {"metal", LUMEN_ABI_METAL, 0, FAKE_METAL, false, false,
+       "a run failed (Metal says: the device is lost)", makeMetal, isThere},
+      {"cuda", LUMEN_ABI_PTX, 75, FAKE_CUDA, false, true,
+       "a run failed (CUDA says CUDA_ERROR_LAUNCH_FAILED)", makePtx, isThere}};
   return kinds;
 }

@@ -20,6 +20,7 @@ struct DeviceKind {
   uint64_t levelFeatures; // of lumen_abi_level
   const char *library;    // "": it was not built
   bool isRecorded;        // batches are recorded once, with barriers, and submitted again
+  bool isApart;           // its memory is never the host's, and parameters are copied there
   const char *lost;       // what a lost device is told as, behind the model's name
 
   // Code of a kernel: y[i] = 1 + sum of x_k[i] over floats, a thread for each i; where the first

@@ -51,7 +51,7 @@ struct DeviceTest : testing::TestWithParam<DeviceKind> {
 // A device of few means, whose memory the host sees or does not.
 struct Weak {
   explicit Weak(const std::string &words, bool isHidden = false)
-      : words("WEAK_DEVICE", (words + (isHidden ? " unified=0" : "")).c_str()),
+      : words("WEAK_DEVICE", (words + " unified=" + (isHidden ? "0" : "1")).c_str()),
         staging("LUMEN_VULKAN_STAGING", isHidden ? "1" : "0") {}
   ScopedEnv words, staging;
 };

@@ -24,12 +24,43 @@ void GpuLaunch::describe(KernelBinary &binary, LaunchShape &shape) const {
   shape = {grid, 1, static_cast<uint64_t>(scratchSize)};
 }
 
+/// Of an element in memory, a vector or not.
+static int64_t bytesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  return llvm::divideCeil(bits, 8) * (vector ? vector.getNumElements() : 1);
+}
+
 Value GpuKernel::allocateShared(Type type, int64_t elements) {
-  launch.sharedSize += elements * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  launch.sharedSize += elements * bytesOf(type);
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
   auto memory = MemRefType::get({elements}, type, MemRefLayoutAttrInterface(), space);
   BlockArgument argument = function.addWorkgroupAttribution(memory, loc);
   return argument;
+}
+
+Value GpuKernel::vectorsOf(const Access &argument, int64_t lanes) {
+  auto memory = cast<BlockArgument>(argument.memref);
+  Type element = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  auto type = MemRefType::get({ShapedType::kDynamic}, element);
+  for (auto &[number, view] : vectorViews)
+    if (number == memory.getArgNumber() && view.getType() == type)
+      return view;
+  unsigned number = function.getNumArguments();
+  (void)function.insertArgument(number, type, {}, loc);
+  vectorViews.push_back({memory.getArgNumber(), function.getArgument(number)});
+  return vectorViews.back().second;
+}
+
+Value GpuKernel::isAligned(const Access &argument, int64_t bytes) {
+  Value parameters = function.getArgument(arguments.size() + results.size());
+  Value word = index(kOffsets + cast<BlockArgument>(argument.memref).getArgNumber());
+  Value before = memref::LoadOp::create(builder, loc, parameters, word);
+  Value last = arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(bytes - 1)));
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  Value rest = arith::AndIOp::create(builder, loc, before, last);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, zero);
 }
 
 void GpuKernel::shareNumbers(LoopEmitter &emit, Value count,
@@ -279,7 +310,8 @@ public:
   void run();
 
 private:
-  void addOffset(unsigned argument);
+  /// To every access of `memory`, which is that of an argument.
+  void addOffset(unsigned argument, Value memory);
   void placeScratch();
   /// How many elements make so many bytes.
   Value countElements(OpBuilder &at, Value bytes, Type element);
@@ -311,8 +343,7 @@ void Flattening::redirect(Value memory, Value target, Value offset) {
   }
 }
 
-void Flattening::addOffset(unsigned argument) {
-  Value memory = function.getArgument(argument);
+void Flattening::addOffset(unsigned argument, Value memory) {
   if (memory.use_empty())
     return;
   Value parameters = function.getArgument(numBuffers);
@@ -324,8 +355,7 @@ void Flattening::addOffset(unsigned argument) {
 }
 
 Value Flattening::countElements(OpBuilder &at, Value bytes, Type element) {
-  Value size =
-      arith::ConstantIndexOp::create(at, loc, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  Value size = arith::ConstantIndexOp::create(at, loc, bytesOf(element));
   return at.createOrFold<arith::DivUIOp>(loc, bytes, size);
 }
 
@@ -367,12 +397,20 @@ Value Flattening::scratchOf(Type element) {
 
 void Flattening::run() {
   for (unsigned i = 0; i < numBuffers; ++i)
-    addOffset(i);
+    addOffset(i, function.getArgument(i));
+  llvm::SmallDenseMap<unsigned, unsigned> viewed; // arguments by the number of their view
+  for (auto [argument, view] : kernel.vectorViews) {
+    addOffset(argument, view);
+    viewed[view.getArgNumber()] = argument;
+  }
   placeScratch();
   unsigned faults = numBuffers + 1;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    bool isScratch = i > faults;
-    unsigned binding = isScratch ? numBuffers + 1 : i == faults ? numBuffers + 2 : i;
+    unsigned binding = i;
+    if (auto view = viewed.find(i); view != viewed.end())
+      binding = view->second;
+    else if (i >= faults)
+      binding = i == faults ? numBuffers + 2 : numBuffers + 1; // scratch memory
     function.setArgAttr(i, kBinding, builder.getI32IntegerAttr(binding));
   }
   for (unsigned i = 0; i < kernel.arguments.size(); ++i)

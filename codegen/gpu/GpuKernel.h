@@ -74,8 +74,16 @@ struct GpuKernel : loops::LoopKernel {
   mlir::Value workgroup, thread;    ///< index: which this is
   GpuLaunch launch;
 
-  /// Memory that the threads of a workgroup share: memref<elements x type, workgroup>.
+  /// Memory that the threads of a workgroup share: memref<elements x type, workgroup>. A type
+  /// may be a vector.
   mlir::Value allocateShared(mlir::Type type, int64_t elements);
+
+  /// The memory of an argument as vectors of `lanes` elements, which accesses number: a
+  /// memref<?xvector<lanes x T>>. Only where `isAligned` holds does one begin where the
+  /// argument does.
+  mlir::Value vectorsOf(const Access &argument, int64_t lanes);
+  /// Whether the argument begins at a multiple of so many bytes, at most LUMEN_ALIGNMENT.
+  mlir::Value isAligned(const Access &argument, int64_t bytes);
 
   /// Waits until all threads of the workgroup are here, and sees what they wrote to shared
   /// memory. All of them must come here, equally often.
@@ -95,6 +103,9 @@ struct GpuKernel : loops::LoopKernel {
   void emitThreadUnits(llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
   /// Calls `body` with every unit of this workgroup, whose threads work together.
   void emitWorkgroupUnits(llvm::function_ref<void(LoopEmitter &, mlir::Value unit)> body);
+
+  /// Arguments of the function that are the memory of others, by whose number.
+  llvm::SmallVector<std::pair<unsigned, mlir::BlockArgument>> vectorViews;
 
 private:
   void emitUnits(mlir::Value first, mlir::Value step,

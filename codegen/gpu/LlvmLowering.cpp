@@ -18,6 +18,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -341,6 +342,7 @@ Conversion::Conversion(MLIRContext *context, const LlvmDevice &device)
   // Before those of devices, which would call a vendor's library.
   populateMathToLLVMConversionPatterns(converter, made, /*approximateLog1p=*/false,
                                        /*benefit=*/2);
+  populateVectorToLLVMConversionPatterns(converter, made);
   made.add<LoadLowering, StoreLowering, AtomicLowering, AllocaLowering, TableLowering,
            ReturnLowering>(converter);
   made.add<TableDataLowering>(converter, device.globalSpace);

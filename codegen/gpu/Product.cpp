@@ -37,9 +37,12 @@ Value Product::read(LoopEmitter &emit, Value tensor, Values indices) {
   Position at;
   at.indices = std::move(indices);
   Value value = kernel.expression.emit(emit.builder, emit.loc, tensor, at);
+  return extend(emit, value, typeOf(tensor).getElementType());
+}
+
+Value Product::extend(LoopEmitter &emit, Value value, Type element) {
   if (value.getType() == sumType)
     return value;
-  Type element = typeOf(tensor).getElementType();
   if (isa<FloatType>(element))
     return loops::widen(emit.builder, emit.loc, value);
   if (element.isUnsignedInteger())
@@ -135,6 +138,141 @@ Value Product::rhs(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value k,
   return read(emit, right, std::move(indices));
 }
 
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+/// Along the last dimension of `access`, which may be null.
+std::optional<NeighbourAccess> Product::neighbours(const Access *access, int64_t lanes) {
+  if (!access)
+    return std::nullopt;
+  Type element = access->type.getElementType();
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 16)
+    return std::nullopt;
+  // Whole vectors, which begin at multiples of their size where the argument does.
+  int64_t last = access->type.getRank() - 1;
+  for (auto [i, size] : llvm::enumerate(sizesOf(access->type))) {
+    bool fits = static_cast<int64_t>(i) == last
+                    ? isOne(access->strides[i]) && isMultiple(size, lanes)
+                    : isOne(size) || isMultiple(access->strides[i], lanes);
+    if (!fits)
+      return std::nullopt;
+  }
+  int64_t bytes = lanes * element.getIntOrFloatBitWidth() / 8;
+  return NeighbourAccess{*access,
+                         lanes,
+                         /*alongDepth=*/true,
+                         /*isPadded=*/false,
+                         kernel.vectorsOf(*access, lanes),
+                         kernel.isAligned(*access, bytes)};
+}
+
+std::optional<NeighbourAccess> Product::lhsNeighbours(int64_t lanes) {
+  // Of one tap and group.
+  if ((contract && contract.getTransposeLhs()) || !isMultiple(channels, lanes))
+    return std::nullopt;
+  return neighbours(kernel.expression.findMemory(left), lanes);
+}
+
+std::optional<NeighbourAccess> Product::rhsNeighbours(int64_t lanes) {
+  bool isPacked = contract ? contract.getPacked() : conv.getPacked();
+  if (isDepthwise() || (conv && !isPacked))
+    return std::nullopt;
+  auto from = neighbours(kernel.expression.findMemory(right), lanes);
+  if (!from)
+    return from;
+  from->alongDepth = contract && !isPacked && contract.getTransposeRhs();
+  from->isPadded = isPacked;
+  return from;
+}
+
+static Value linearize(LoopEmitter &emit, ArrayRef<Value> indices, ArrayRef<SymExpr> strides) {
+  Value sum = emit.constant(0);
+  for (auto [index, stride] : llvm::zip(indices, strides))
+    sum = emit.add(sum, emit.mul(index, emit.size(stride)));
+  return sum;
+}
+
+Line Product::lhsLine(LoopEmitter &emit, const NeighbourAccess &from, ArrayRef<Value> row,
+                      Value group) {
+  if (contract)
+    return {linearize(emit, row, from.access.strides), {}};
+  Line line;
+  Values indices(row);
+  for (int64_t axis = 0, rank = conv.getWindow().size(); axis < rank; ++axis) {
+    Value first = emit.mul(row[axis + 1], emit.constant(conv.getStrides()[axis]));
+    indices[axis + 1] = emit.add(first, -conv.getPadLow()[axis]);
+    line.positions.push_back(indices[axis + 1]);
+  }
+  indices.push_back(emit.mul(group, emit.size(channels)));
+  line.base = linearize(emit, indices, from.access.strides);
+  return line;
+}
+
+Line Product::rhsLine(LoopEmitter &emit, const NeighbourAccess &from, ArrayRef<Value> batch,
+                      Value group, Value column) {
+  if (contract && !contract.getPacked()) {
+    Values indices(batch);
+    indices.append({emit.constant(0), column});
+    if (from.alongDepth)
+      std::swap(indices.back(), indices[indices.size() - 2]);
+    return {linearize(emit, indices, from.access.strides), {}};
+  }
+  Value width = emit.constant(kPanelColumns);
+  Values indices = {emit.div(column, width), emit.constant(0), emit.rem(column, width)};
+  if (conv)
+    indices.insert(indices.begin(), group);
+  return {linearize(emit, indices, from.access.strides), {}};
+}
+
+Values Product::lhsElements(LoopEmitter &emit, const NeighbourAccess &from, const Line &line,
+                            Value k) {
+  if (contract)
+    return readNeighbours(emit, from, emit.add(line.base, k), {});
+  auto [tap, channel] = splitDepth(emit, k);
+  Sizes window, inputSizes = sizesOf(left);
+  for (int64_t size : conv.getWindow())
+    window.push_back(size);
+  Value inside, offset = channel;
+  for (auto [axis, index] : llvm::enumerate(emit.delinearize(tap, window))) {
+    Value step = emit.mul(index, emit.constant(conv.getDilations()[axis]));
+    offset = emit.add(offset, emit.mul(step, emit.size(from.access.strides[axis + 1])));
+    if (conv.getPadLow()[axis] <= 0 && conv.getPadHigh()[axis] <= 0)
+      continue;
+    Value fits =
+        emit.make<arith::CmpIOp>(arith::CmpIPredicate::ult, emit.add(line.positions[axis], step),
+                                 emit.size(inputSizes[axis + 1]));
+    inside = inside ? emit.both(inside, fits) : fits;
+  }
+  return readNeighbours(emit, from, emit.add(line.base, offset), inside);
+}
+
+Values Product::rhsElements(LoopEmitter &emit, const NeighbourAccess &from, const Line &line,
+                            Value k) {
+  // Taps follow each other in packed panels.
+  int64_t dim = typeOf(right).getRank() - (from.alongDepth ? 1 : 2);
+  Value offset = emit.mul(k, emit.size(from.access.strides[dim]));
+  return readNeighbours(emit, from, emit.add(line.base, offset), {});
+}
+
+Values Product::readNeighbours(LoopEmitter &emit, const NeighbourAccess &from, Value first,
+                               Value inside) {
+  if (inside)
+    first = emit.select(inside, first, emit.constant(0));
+  Value number = emit.div(first, emit.constant(from.lanes));
+  Value vector = memref::LoadOp::create(emit.builder, emit.loc, from.vectors, number);
+  Type element = from.access.type.getElementType();
+  Values values;
+  for (int64_t lane = 0; lane < from.lanes; ++lane) {
+    Value value = emit.make<vector::ExtractOp>(vector, lane);
+    if (value.getType() != registerType(element))
+      value = emit.make<arith::BitcastOp>(registerType(element), value);
+    value = extend(emit, value, element);
+    values.push_back(inside ? emit.select(inside, value, zero(emit)) : value);
+  }
+  return values;
+}
+
 Value Product::zero(LoopEmitter &emit) {
   return arith::ConstantOp::create(emit.builder, emit.loc, emit.builder.getZeroAttr(sumType));
 }
@@ -145,16 +283,66 @@ Value Product::multiplyAdd(LoopEmitter &emit, Value a, Value b, Value sum) {
   return emit.add(emit.mul(a, b), sum);
 }
 
-void Product::store(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value column, Value sum) {
+SmallVector<NeighbourAccess> Product::resultNeighbours(int64_t lanes) {
+  SmallVector<NeighbourAccess> all;
+  if (!isMultiple(columns, lanes))
+    return all;
+  for (const Access &access : kernel.results) {
+    auto found = neighbours(&access, lanes);
+    if (!found)
+      return {};
+    all.push_back(*found);
+  }
+  return all;
+}
+
+Values Product::resultsOf(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value column,
+                          Value sum, Position &at) {
   Value result = kernel.root->getResult(0);
-  Position at;
   at.indices.assign(row.begin(), row.end());
   at.indices.push_back(groups == 1 ? column
                                    : emit.add(column, emit.mul(group, emit.size(columns))));
   sum = loops::narrow(emit.builder, emit.loc, sum, typeOf(result).getElementType());
   Expression expression = kernel.expression;
   expression.bindSource(result, [sum](OpBuilder &, Location, const Position &) { return sum; });
-  loops::storeResults(kernel, expression, emit.builder, at);
+  Values values;
+  for (unsigned i = 0; i < kernel.results.size(); ++i)
+    values.push_back(Expression(expression).emit(emit.builder, emit.loc, kernel.yielded(i), at));
+  return values;
+}
+
+void Product::store(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value column, Value sum) {
+  Position at;
+  Values values = resultsOf(emit, row, group, column, sum, at);
+  for (auto [value, access] : llvm::zip_equal(values, kernel.results))
+    kernel.expression.store(emit.builder, emit.loc, value, access, at);
+}
+
+void Product::store(LoopEmitter &emit, ArrayRef<Value> row, Value group, Value column,
+                    ArrayRef<Value> sums, ArrayRef<NeighbourAccess> results) {
+  // Everything is read before anything is written: results may lie in place.
+  SmallVector<Values> values;
+  SmallVector<Position> places(sums.size());
+  for (auto [lane, sum] : llvm::enumerate(sums))
+    values.push_back(resultsOf(emit, row, group, emit.add(column, lane), sum, places[lane]));
+  for (auto [i, to] : llvm::enumerate(results)) {
+    auto storeOne = [&, i = i, &access = to.access](LoopEmitter &e) {
+      for (auto [value, at] : llvm::zip_equal(values, places))
+        kernel.expression.store(e.builder, e.loc, value[i], access, at);
+    };
+    auto storeAll = [&, i = i, &to = to](LoopEmitter &e) {
+      Type element = cast<MemRefType>(to.access.memref.getType()).getElementType();
+      Values elements;
+      for (const Values &value : values)
+        elements.push_back(
+            value[i].getType() == element ? value[i] : e.make<arith::BitcastOp>(element, value[i]));
+      Value vector = e.make<vector::FromElementsOp>(VectorType::get({to.lanes}, element), elements);
+      Value first = linearize(e, places.front().indices, to.access.strides);
+      memref::StoreOp::create(e.builder, e.loc, vector, to.vectors,
+                              e.div(first, e.constant(to.lanes)));
+    };
+    emit.branch(to.isAligned, storeAll, storeOne);
+  }
 }
 
 /// A thread for each element of the result.
@@ -176,161 +364,19 @@ static LogicalResult buildByElement(GpuKernel &kernel, Product &product) {
   return success();
 }
 
-namespace {
-
-/// Tiles of the result, one for a workgroup, whose operands pass through shared memory.
-class TiledProduct {
-public:
-  /// A thread has `each` x `each` elements of a tile.
-  TiledProduct(GpuKernel &kernel, Product &product, int64_t each)
-      : kernel(kernel), product(product), loc(kernel.loc), each(each), tile(kSide * each),
-        batches(lumen::product(ArrayRef(product.rows).take_front(product.batchDims))),
-        rows(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims))),
-        rowTiles(ceilQuotient(rows, tile)), columnTiles(ceilQuotient(product.columns, tile)) {}
-
-  void build();
-
-  /// Workgroup memory of such tiles.
-  static int64_t sharedBytes(const Product &product, int64_t each) {
-    return 2 * kSide * each * kDepth * product.sumType.getIntOrFloatBitWidth() / 8;
-  }
-
-private:
-  // Threads of a workgroup stand in a square; their elements are kSide apart.
-  static constexpr int64_t kDepth = 16, kSide = 8;
-
-  static SymExpr ceilQuotient(const SymExpr &a, int64_t b) {
-    return SymExpr::floorDiv(a + (b - 1), b);
-  }
-  void emitTile(LoopEmitter &emit, Value unit);
-  /// The indices of a row of the batch at hand.
-  Values rowIndices(LoopEmitter &emit, Value row);
-  /// Fills `tile`, of `outer` lines of `inner` elements, all threads together.
-  void fill(LoopEmitter &emit, Value tile, int64_t outer, int64_t inner,
-            llvm::function_ref<Value(LoopEmitter &, Value line, Value at)> element);
-  Value guarded(LoopEmitter &emit, Value isInside,
-                llvm::function_ref<Value(LoopEmitter &)> element) {
-    return emit.branch(
-        isInside, product.sumType, [&](LoopEmitter &e) { return Values{element(e)}; },
-        [&](LoopEmitter &e) { return Values{product.zero(e)}; })[0];
-  }
-
-  GpuKernel &kernel;
-  Product &product;
-  Location loc;
-  int64_t each, tile; ///< elements of a thread and of the workgroup, along a side
-  SymExpr batches, rows, rowTiles, columnTiles;
-  Value lhsTile, rhsTile; ///< [tile][kDepth] and [kDepth][tile]
-  Values batch;           ///< indices of the tile at hand
-  Value group, firstRow, firstColumn;
-};
-
-} // namespace
-
-Values TiledProduct::rowIndices(LoopEmitter &emit, Value row) {
-  Values indices = batch;
-  llvm::append_range(indices,
-                     emit.delinearize(row, ArrayRef(product.rows).drop_front(product.batchDims)));
-  return indices;
-}
-
-void TiledProduct::fill(LoopEmitter &emit, Value tile, int64_t outer, int64_t inner,
-                        llvm::function_ref<Value(LoopEmitter &, Value line, Value at)> element) {
-  int64_t threads = kSide * kSide;
-  emit.loop(emit.constant(0), emit.constant(outer * inner / threads), [&](LoopEmitter &e, Value i) {
-    Value number = e.add(e.mul(i, e.constant(threads)), kernel.thread);
-    Value value = element(e, e.div(number, e.constant(inner)), e.rem(number, e.constant(inner)));
-    memref::StoreOp::create(e.builder, loc, value, tile, number);
-  });
-}
-
-void TiledProduct::emitTile(LoopEmitter &emit, Value unit) {
-  Sizes space{batches, SymExpr(product.groups), rowTiles, columnTiles};
-  Values at = emit.delinearize(unit, space);
-  batch = emit.delinearize(at[0], ArrayRef(product.rows).take_front(product.batchDims));
-  group = at[1];
-  firstRow = emit.mul(at[2], emit.constant(tile));
-  firstColumn = emit.mul(at[3], emit.constant(tile));
-  Value side = emit.constant(kSide);
-  Value threadRow = emit.div(kernel.thread, side), threadColumn = emit.rem(kernel.thread, side);
-  Value depth = emit.size(product.depth);
-
-  Values zeros(each * each, product.zero(emit));
-  Values sums = emit.loop(
-      emit.constant(0), emit.size(ceilQuotient(product.depth, kDepth)), zeros,
-      [&](LoopEmitter &e, Value step, ValueRange carried) {
-        Value firstK = e.mul(step, e.constant(kDepth));
-        fill(e, lhsTile, tile, kDepth, [&](LoopEmitter &e, Value line, Value inner) {
-          Value row = e.add(firstRow, line), k = e.add(firstK, inner);
-          Value isInside = e.both(e.less(row, e.size(rows)), e.less(k, depth));
-          return guarded(e, isInside, [&](LoopEmitter &e) {
-            return product.lhs(e, rowIndices(e, row), group, k);
-          });
-        });
-        fill(e, rhsTile, kDepth, tile, [&](LoopEmitter &e, Value line, Value inner) {
-          Value k = e.add(firstK, line), column = e.add(firstColumn, inner);
-          Value isInside = e.both(e.less(column, e.size(product.columns)), e.less(k, depth));
-          return guarded(e, isInside,
-                         [&](LoopEmitter &e) { return product.rhs(e, batch, group, k, column); });
-        });
-        kernel.barrier(e.builder);
-        Values next = e.loop(
-            e.constant(0), e.constant(kDepth), carried,
-            [&](LoopEmitter &e, Value k, ValueRange sums) {
-              Values left, right, results;
-              for (int64_t i = 0; i < each; ++i) {
-                Value line = e.add(threadRow, i * kSide);
-                left.push_back(memref::LoadOp::create(e.builder, loc, lhsTile,
-                                                      e.add(e.mul(line, e.constant(kDepth)), k)));
-                Value column = e.add(threadColumn, i * kSide);
-                right.push_back(memref::LoadOp::create(e.builder, loc, rhsTile,
-                                                       e.add(e.mul(k, e.constant(tile)), column)));
-              }
-              for (int64_t i = 0; i < each; ++i)
-                for (int64_t j = 0; j < each; ++j)
-                  results.push_back(product.multiplyAdd(e, left[i], right[j], sums[i * each + j]));
-              return results;
-            });
-        kernel.barrier(e.builder);
-        return next;
-      });
-
-  for (int64_t i = 0; i < each; ++i) {
-    Value row = emit.add(firstRow, emit.add(threadRow, i * kSide));
-    emit.branch(emit.less(row, emit.size(rows)), [&](LoopEmitter &e) {
-      Values indices = rowIndices(e, row);
-      for (int64_t j = 0; j < each; ++j) {
-        Value column = e.add(firstColumn, e.add(threadColumn, j * kSide));
-        e.branch(e.less(column, e.size(product.columns)), [&](LoopEmitter &inner) {
-          product.store(inner, indices, group, column, sums[i * each + j]);
-        });
-      }
-    });
-  }
-}
-
-void TiledProduct::build() {
-  kernel.launch.block = kSide * kSide;
-  lhsTile = kernel.allocateShared(product.sumType, tile * kDepth);
-  rhsTile = kernel.allocateShared(product.sumType, kDepth * tile);
-  kernel.launch.grid = batches * product.groups * rowTiles * columnTiles;
-  kernel.emitWorkgroupUnits([&](LoopEmitter &emit, Value unit) { emitTile(emit, unit); });
-}
-
 LogicalResult gpucode::buildProduct(GpuKernel &kernel) {
   if (failed(loops::checkResultShapes(kernel)))
     return failure();
   Product product(kernel);
   // A tile of few rows, columns or products is mostly padding.
   int64_t rows = typicalValue(lumen::product(ArrayRef(product.rows).drop_front(product.batchDims)));
-  bool isTiled =
-      rows >= 8 && typicalValue(product.columns) >= 8 && typicalValue(product.depth) >= 8;
-  if (!isTiled)
-    return buildByElement(kernel, product);
+  int64_t columns = typicalValue(product.columns);
+  bool isTiled = rows >= 8 && columns >= 8 && typicalValue(product.depth) >= 8;
   // Of large ones, tiles that load an eighth of what they multiply.
-  bool isLarge = rows >= 256 && typicalValue(product.columns) >= 64 &&
-                 product.sumType.getIntOrFloatBitWidth() <= 32 &&
-                 TiledProduct::sharedBytes(product, 8) <= kernel.device.sharedBytes;
-  TiledProduct(kernel, product, isLarge ? 8 : 4).build();
+  bool isLarge = rows >= 256 && columns >= 64 && product.sumType.getIntOrFloatBitWidth() <= 32;
+  int64_t each = isLarge ? 8 : 4;
+  if (!isTiled || sharedBytesOfTiles(product, each) > kernel.device.sharedBytes)
+    return buildByElement(kernel, product);
+  buildTiles(kernel, product, each);
   return success();
 }

@@ -48,6 +48,7 @@ short double_to_half(double value) {
     /*barrier=*/"barrier(CLK_LOCAL_MEM_FENCE)",
     /*atomicAdd=*/"atomic_add({0}, {1})",
     /*bitcast=*/"as_{0}({1})",
+    /*vector=*/"({0})({1})",
     /*toInteger=*/"convert_{0}_sat({1})",
     /*fromHalf=*/"from_half({0})",
     /*toHalf=*/"{1}_to_half({0})"};
@@ -112,6 +113,10 @@ private:
 //===----------------------------------------------------------------------===//
 
 std::string Printer::typeName(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    std::string element = typeName(vector.getElementType());
+    return element.empty() ? "" : element + std::to_string(vector.getNumElements());
+  }
   if (type.isF64())
     return "double";
   if (type.isF32())
@@ -149,6 +154,8 @@ std::string Printer::asUnsigned(Value value) {
 
 std::string Printer::literal(TypedAttr value) {
   Type type = value.getType();
+  if (auto splat = dyn_cast<SplatElementsAttr>(value))
+    return filled(language.vector, typeName(type), literal(splat.getSplatValue<TypedAttr>()));
   if (auto integer = dyn_cast<IntegerAttr>(value)) {
     APInt number = integer.getValue();
     if (type.isInteger(1))
@@ -287,6 +294,13 @@ std::string Printer::integerExpression(Operation *op) {
   // Narrow numbers become int, which must not overflow.
   std::string wide = unsignedName(type) == "ulong" ? "ulong" : "uint";
   auto wrapped = [&](StringRef symbol) {
+    if (isa<VectorType>(type)) {
+      auto bits = [&](Value value) {
+        return filled(language.bitcast, unsignedName(type), name(value));
+      };
+      return filled(language.bitcast, typeName(type),
+                    formatv("{0} {1} {2}", bits(left), symbol, bits(right)).str());
+    }
     if (isIndex)
       return formatv("{0} {1} {2}", name(left), symbol, name(right)).str();
     return formatv("({0})(({1}){2} {3} ({1}){4})", typeName(type), wide, name(left), symbol,
@@ -397,11 +411,24 @@ std::string Printer::expression(Operation *op) {
         return filled(language.atomicAdd, "&" + element(atomic.getMemref(), atomic.getIndices()),
                       name(atomic.getValue()));
       })
+      .Case([&](vector::ExtractOp extract) -> std::string {
+        if (!extract.getDynamicPosition().empty() || extract.getStaticPosition().size() != 1)
+          return "";
+        return formatv("{0}[{1}]", name(extract.getSource()), extract.getStaticPosition()[0]).str();
+      })
+      .Case([&](vector::FromElementsOp vector) {
+        auto elements =
+            llvm::map_range(vector.getElements(), [&](Value value) { return name(value); });
+        return filled(language.vector, typeName(vector.getType()), llvm::join(elements, ", "));
+      })
+      .Case([&](vector::BroadcastOp broadcast) -> std::string {
+        if (isa<VectorType>(broadcast.getSourceType()))
+          return "";
+        return filled(language.vector, typeName(broadcast.getType()), name(broadcast.getSource()));
+      })
       .Case([&](gpu::ThreadIdOp) { return language.thread.str(); })
       .Case([&](gpu::BlockIdOp) { return language.workgroup.str(); })
-      .Default([&](Operation *) {
-        return op->getNumOperands() == 2 ? integerExpression(op) : "";
-      });
+      .Default([&](Operation *) { return op->getNumOperands() == 2 ? integerExpression(op) : ""; });
 }
 
 //===----------------------------------------------------------------------===//

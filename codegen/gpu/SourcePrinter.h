@@ -26,6 +26,7 @@ struct SourceLanguage {
   llvm::StringLiteral barrier;
   llvm::StringLiteral atomicAdd; ///< an address, a number; gives what was there
   llvm::StringLiteral bitcast;   ///< a type, a value
+  llvm::StringLiteral vector;    ///< a type, its elements, or the one that all of them are
   llvm::StringLiteral toInteger; ///< a type, a floating-point value, which may be any
   llvm::StringLiteral fromHalf;  ///< the bits of one in a short; gives a float
   llvm::StringLiteral toHalf;    ///< a value, its type; gives the bits

@@ -83,10 +83,15 @@ Values LoopEmitter::repeatWhile(ValueRange inits,
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
-void LoopEmitter::branch(Value condition, llvm::function_ref<void(LoopEmitter &)> body) {
-  auto op = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+void LoopEmitter::branch(Value condition, llvm::function_ref<void(LoopEmitter &)> body,
+                         llvm::function_ref<void(LoopEmitter &)> otherwise) {
+  auto op = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/bool(otherwise));
   LoopEmitter inner(kernel, OpBuilder(op.thenBlock()->getTerminator()));
   body(inner);
+  if (!otherwise)
+    return;
+  LoopEmitter other(kernel, OpBuilder(op.elseBlock()->getTerminator()));
+  otherwise(other);
 }
 
 Values LoopEmitter::branch(Value condition, TypeRange types,

@@ -64,7 +64,8 @@ public:
   Values repeatWhile(mlir::ValueRange inits,
                      llvm::function_ref<mlir::Value(LoopEmitter &, mlir::ValueRange)> goesOn,
                      llvm::function_ref<Values(LoopEmitter &, mlir::ValueRange)> body);
-  void branch(mlir::Value condition, llvm::function_ref<void(LoopEmitter &)> body);
+  void branch(mlir::Value condition, llvm::function_ref<void(LoopEmitter &)> body,
+              llvm::function_ref<void(LoopEmitter &)> otherwise = nullptr);
   Values branch(mlir::Value condition, mlir::TypeRange types,
                 llvm::function_ref<Values(LoopEmitter &)> then,
                 llvm::function_ref<Values(LoopEmitter &)> otherwise);

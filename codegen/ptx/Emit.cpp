@@ -27,8 +27,8 @@ static void markKernel(LLVM::LLVMFuncOp function, int32_t block, bool worksToget
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({block, 1, 1}));
   // Left alone, ptxas aims at many threads at a time, for whom it spills registers of the
-  // tiles. This many have 128 registers each.
-  constexpr int32_t kThreads = 512;
+  // tiles. This many have 168 registers each.
+  constexpr int32_t kThreads = 384;
   if (worksTogether)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(std::max(kThreads / block, 1)));

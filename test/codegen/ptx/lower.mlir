@@ -27,7 +27,7 @@ dispatch.kernel @add(%x: tensor<64x4xf32>, %y: tensor<4xf32>) -> tensor<64x4xf32
 // CHECK-LABEL: module @total
 // CHECK: llvm.mlir.global internal @total_shared0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<64 x f32>
 // CHECK: llvm.func @total
-// CHECK-SAME: nvvm.minctasm = 8 : i32
+// CHECK-SAME: nvvm.minctasm = 6 : i32
 // CHECK: llvm.getelementptr inbounds %{{.*}}[%{{.*}}] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
 // CHECK: nvvm.barrier
 dispatch.kernel @total(%x: tensor<1000xf32>) -> tensor<f32> {

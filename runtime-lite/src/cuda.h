@@ -91,7 +91,7 @@ enum {
 
 /* Numbers of DeviceGetAttribute, which are not the same in both. */
 typedef struct lumen_cuda_attributes {
-  int max_block, max_shared, max_grid, clock, processors, memory_clock, bus_width, is_integrated;
+  int max_block, max_shared, max_grid, clock, processors, memory_clock, bus_width;
 } lumen_cuda_attributes;
 
 /* One of both. */

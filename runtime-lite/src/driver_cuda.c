@@ -15,8 +15,7 @@ static const lumen_cuda_flavour flavour = {.name = "CUDA",
                                                           .clock = 13,
                                                           .processors = 16,
                                                           .memory_clock = 36,
-                                                          .bus_width = 37,
-                                                          .is_integrated = 18}};
+                                                          .bus_width = 37}};
 static lumen_cuda library = {.flavour = &flavour};
 
 /* The compute capability, 10 * major + minor. */

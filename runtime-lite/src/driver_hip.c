@@ -19,8 +19,7 @@ static const lumen_cuda_flavour flavour = {
                    .clock = 5,
                    .processors = 63,
                    .memory_clock = 60,
-                   .bus_width = 59,
-                   .is_integrated = 16}};
+                   .bus_width = 59}};
 static lumen_cuda library = {.flavour = &flavour};
 
 /* The number in "gfx90a:sramecc+:xnack-", 0x90a; 0: the device tells none. */

@@ -116,13 +116,19 @@ static int open_kernels(gpu_device *device, lumen_status *status) {
   }
   int code = device->api->load(device, status);
   device->level = abi->num_levels;
+  uint32_t num_loaded = 0;
   for (uint32_t k = 0; k < abi->num_kernels; ++k) {
     const gpu_kernel *kernel = &device->kernels[k];
+    num_loaded += kernel->is_loaded;
     if (kernel->is_loaded)
       device->level = kernel->variant->level;
     device->variants[k] = kernel->is_loaded ? kernel->variant : device->host.variants[k];
     device->has_code[k] = kernel->is_loaded;
   }
+  if (!code && !num_loaded && abi->num_kernels)
+    code = lumen_fail(status, LUMEN_ERROR_DEVICE,
+                      "%s: the device's driver takes the code of none of its %u kernels", abi->name,
+                      abi->num_kernels);
   return code;
 }
 

@@ -114,6 +114,8 @@ static KernelBuilder builderFor(Operation *root) {
     return buildAttention;
   case Family::Loops:
     return llvm::TypeSwitch<Operation *, KernelBuilder>(root)
+        .Case([](AccumulateOp) { return buildAccumulate; })
+        .Case([](NonzeroOp) { return buildNonzero; })
         .Case([](RecurrenceOp) { return buildRecurrence; })
         .Case([](SortOp) { return buildSort; })
         .Default(buildThreads);

@@ -124,6 +124,8 @@ mlir::LogicalResult buildProduct(GpuKernel &); ///< contractions and convolution
 mlir::LogicalResult buildReduction(GpuKernel &);
 mlir::LogicalResult buildNormalization(GpuKernel &);
 // By operation.
+mlir::LogicalResult buildAccumulate(GpuKernel &);
+mlir::LogicalResult buildNonzero(GpuKernel &);
 mlir::LogicalResult buildRecurrence(GpuKernel &);
 mlir::LogicalResult buildSort(GpuKernel &);
 /// By the loops that compute the family on a CPU: a unit for each thread.

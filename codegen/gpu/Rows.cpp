@@ -70,6 +70,8 @@ RowWalk::RowWalk(GpuKernel &kernel, RankedTensorType operand, const llvm::SmallB
   }
   int64_t elements = typicalValue(rowSize()), rows = typicalValue(product(keptSizes));
   byWorkgroup = (isInnermostReduced && elements >= 32) || (rows < 256 && elements >= 256);
+  if (byWorkgroup && elements >= 4096)
+    kernel.launch.block = llvm::bit_floor<uint64_t>(kernel.device.maxThreads); // a tree of halves
 }
 
 void RowWalk::emit(llvm::function_ref<void(LoopEmitter &, ArrayRef<Value> row)> body) {

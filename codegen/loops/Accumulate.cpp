@@ -1,39 +1,42 @@
 //===- Accumulate.cpp - what is carried along a dimension -----------------===//
 
-#include "codegen/loops/LoopEmitter.h"
+#include "codegen/loops/Accumulate.h"
 
 using namespace mlir;
 using namespace lumen;
 using namespace lumen::loops;
 
+Accumulator loops::accumulatorOf(AccumulateOp op) {
+  Type element = cast<RankedTensorType>(op.getOperand().getType()).getElementType();
+  bool isSum = op.getKind() == AccumulateKind::Add;
+  return {isSum ? ReduceKind::Sum : ReduceKind::Prod, accumulationType(element)};
+}
+
+Value loops::emitAccumulation(LoopEmitter &emit, AccumulateOp op, ArrayRef<Value> row,
+                              const Segment &segment, bool stores) {
+  const Access &operand = memoryOf(emit.kernel, op.getOperand());
+  const Access &result = emit.kernel.results[0];
+  Accumulator accumulator = accumulatorOf(op);
+  Value length = emit.size(sizeOf(op.getOperand(), op.getAxis()));
+  return emit.loop(
+      segment.begin, segment.end, segment.before, [&](LoopEmitter &e, Value i, ValueRange carried) {
+        Values at(row);
+        at[op.getAxis()] = op.getReverse() ? e.sub(e.sub(length, 1), i) : i;
+        Value next = combine(e.builder, e.loc, accumulator, carried[0], e.load(operand, at));
+        if (stores)
+          e.store(op.getExclusive() ? carried[0] : next, result, at);
+        return Values{next};
+      })[0];
+}
+
 FailureOr<LaunchShape> loops::buildAccumulate(LoopKernel &kernel) {
   auto op = cast<AccumulateOp>(kernel.root);
-  const Access &operand = memoryOf(kernel, op.getOperand()), &result = kernel.results[0];
-  Sizes sizes = sizesOf(operand.type);
+  Sizes sizes = sizesOf(op.getOperand());
   int64_t axis = op.getAxis();
-  bool isSum = op.getKind() == AccumulateKind::Add;
   emitRowUnits(kernel, sizes, axis, [&](LoopEmitter &emit, ArrayRef<Value> row) {
-    Type element = registerType(operand.type.getElementType());
-    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
-      element = emit.builder.getF32Type();
-    TypedAttr neutral = isa<FloatType>(element)
-                            ? TypedAttr(emit.builder.getFloatAttr(element, isSum ? 0 : 1))
-                            : TypedAttr(emit.builder.getIntegerAttr(element, isSum ? 0 : 1));
-    Value length = emit.size(sizes[axis]);
-    emit.loop(emit.constant(0), length,
-              {arith::ConstantOp::create(emit.builder, emit.loc, neutral)},
-              [&](LoopEmitter &e, Value i, ValueRange carried) {
-                Values at(row);
-                at[axis] = op.getReverse() ? e.sub(e.sub(length, 1), i) : i;
-                Value value = e.load(operand, at), next;
-                if (isa<FloatType>(element))
-                  next = isSum ? e.make<arith::AddFOp>(carried[0], value)
-                               : e.make<arith::MulFOp>(carried[0], value);
-                else
-                  next = isSum ? e.add(carried[0], value) : e.mul(carried[0], value);
-                e.store(op.getExclusive() ? carried[0] : next, result, at);
-                return Values{next};
-              });
+    Value none = neutral(emit.builder, emit.loc, accumulatorOf(op), /*lanes=*/0);
+    emitAccumulation(emit, op, row, {emit.constant(0), emit.size(sizes[axis]), none},
+                     /*stores=*/true);
   });
   Sizes rows = sizes;
   rows[axis] = 1;

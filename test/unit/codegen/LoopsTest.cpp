@@ -215,4 +215,50 @@ TEST_P(ScatterTest, ChangesManyPlaces) {
         indices(50000));
 }
 
+LUMEN_KERNEL_TEST(AccumulateTest);
+
+TEST_P(AccumulateTest, CarriesAlongRows) {
+  CheckOptions options;
+  options.relative = options.absolute = 1e-3;
+  for (const char *type : {"f32", "i64"})
+    for (const char *flags : {"", ", exclusive", ", exclusive, reverse"})
+      for (const char *shape : {"3x7", "2x1025"})
+        check(formatv(R"(
+          dispatch.kernel @k(%x: tensor<{1}x{0}>) -> tensor<{1}x{0}> {{
+            %0 = lumen.accumulate <add> %x {{axis = 1 : i64{2}} : tensor<{1}x{0}>
+            dispatch.yield %0 : tensor<{1}x{0}>
+          })",
+                      type, shape, flags)
+                  .str(),
+              options);
+}
+
+LUMEN_KERNEL_TEST(NonzeroTest);
+
+// What stands behind the count is unspecified, so that it cannot be compared as a whole.
+TEST_P(NonzeroTest, FindsWhatIsTrue) {
+  for (int64_t size : {1, 100, 256, 1000, 5000}) {
+    auto loaded = LoadedKernel::make(formatv(R"(
+      dispatch.kernel @k(%x: tensor<{0}xi1>) -> (tensor<{0}xi64>, tensor<i64>) {{
+        %0, %1 = lumen.nonzero %x : tensor<{0}xi1> -> tensor<{0}xi64>, tensor<i64>
+        dispatch.yield %0, %1 : tensor<{0}xi64>, tensor<i64>
+      })",
+                                             size)
+                                         .str(),
+                                     GetParam());
+    ASSERT_TRUE(loaded);
+    std::mt19937 random(size);
+    std::vector<char> flags(size);
+    std::vector<int64_t> places(size), expected;
+    for (int64_t i = 0; i < size; ++i)
+      if ((flags[i] = random() % 3 == 0))
+        expected.push_back(i);
+    int64_t count = -1;
+    ASSERT_EQ(loaded->run({flags.data(), places.data(), &count}, 0, loaded->grid()), 0);
+    ASSERT_EQ(count, static_cast<int64_t>(expected.size()));
+    places.resize(count);
+    EXPECT_EQ(places, expected);
+  }
+}
+
 } // namespace

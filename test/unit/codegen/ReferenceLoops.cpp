@@ -189,9 +189,26 @@ static Tensor scatter(ScatterOp op, ArrayRef<const Tensor *> operands) {
   return result;
 }
 
+static Tensor accumulate(AccumulateOp op, const Tensor &x) {
+  int64_t axis = op.getAxis(), size = x.type.getDimSize(axis);
+  bool isSum = op.getKind() == AccumulateKind::Add;
+  return build(op.getResult(), [&](const Index &index) {
+    // From the end that is walked first to this element, or to the one before it.
+    int64_t last = op.getReverse() ? size - 1 - index[axis] : index[axis];
+    Number carried = isSum ? 0 : 1;
+    for (int64_t i = 0; i < last + !op.getExclusive(); ++i) {
+      Index where = index;
+      where[axis] = op.getReverse() ? size - 1 - i : i;
+      carried = isSum ? carried + at(x, where) : carried * at(x, where);
+    }
+    return carried;
+  });
+}
+
 std::vector<Tensor> test::evaluateLoops(mlir::Operation *op, ArrayRef<const Tensor *> operands) {
   using Results = std::vector<Tensor>;
   return llvm::TypeSwitch<mlir::Operation *, Results>(op)
+      .Case([&](AccumulateOp op) { return Results{accumulate(op, *operands[0])}; })
       .Case([&](AttentionOp op) { return Results{attention(op, operands)}; })
       .Case([&](RecurrenceOp op) { return recurrence(op, operands); })
       .Case([&](ScatterOp op) { return Results{scatter(op, operands)}; })

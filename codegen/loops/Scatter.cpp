@@ -105,9 +105,16 @@ Ownership Ownership::choose(ScatterOp op, int64_t parallelUnits) {
     owned.dims.push_back(dim);
   }
   llvm::sort(owned.dims);
-  if (!owned.picked.empty())
-    owned.strides = std::clamp<int64_t>(parallelUnits / units, 1,
-                                        std::max<int64_t>(typicalValue(product(owned.picked)), 1));
+  if (owned.picked.empty())
+    return owned;
+  int64_t places = typicalValue(product(owned.picked)), looks = 1;
+  for (auto [dim, step] : llvm::enumerate(sizesOf(op.getUpdates())))
+    if (!llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
+      looks *= typicalValue(step);
+  // A unit copies its places and looks at all updates. More parts than make the second most of
+  // it would only be more work.
+  int64_t useful = std::min(places, 4 * places / std::max<int64_t>(looks, 1));
+  owned.strides = std::max<int64_t>(std::min(useful, parallelUnits / units), 1);
   return owned;
 }
 

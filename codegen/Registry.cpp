@@ -3,6 +3,7 @@
 #include "codegen/Target.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/hip/HipTarget.h"
+#include "codegen/metal/MetalTarget.h"
 #include "codegen/ptx/PtxTarget.h"
 #include "codegen/spirv/SpirvTarget.h"
 
@@ -18,7 +19,8 @@ struct Row {
 static constexpr Row kTargets[] = {{"cpu", cpu::createCpuTarget},
                                    {"spirv", spirvcode::createSpirvTarget},
                                    {"hip", hipcode::createHipTarget},
-                                   {"ptx", ptxcode::createPtxTarget}};
+                                   {"ptx", ptxcode::createPtxTarget},
+                                   {"metal", metalcode::createMetalTarget}};
 
 llvm::ArrayRef<llvm::StringRef> lumen::targetNames() {
   static const auto names = [] {

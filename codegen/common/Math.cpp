@@ -69,7 +69,7 @@ Value Doubles::power(Value x, Value y) {
   return select(compare(P::OEQ, x, one), one, result);
 }
 
-Value lumen::emitPower(OpBuilder &builder, Location loc, Value base, Value exponent) {
+static Value emitPower(OpBuilder &builder, Location loc, Value base, Value exponent) {
   Type type = base.getType(), wide = builder.getF64Type();
   if (auto vector = dyn_cast<VectorType>(type))
     wide = VectorType::get(vector.getShape(), wide);
@@ -120,5 +120,14 @@ void lumen::populateMathApproximations(RewritePatternSet &patterns) {
                                math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
                                math::ErfOp::getOperationName(), math::TanhOp::getOperationName()},
                               name);
+  });
+}
+
+void lumen::populatePower(RewritePatternSet &patterns) {
+  patterns.add(+[](math::PowFOp op, PatternRewriter &rewriter) {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    rewriter.replaceOp(op, emitPower(rewriter, op.getLoc(), op.getLhs(), op.getRhs()));
+    return success();
   });
 }

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/common/Expression.h"
-#include "codegen/common/Math.h"
 
 #include <cmath>
 
@@ -275,8 +274,7 @@ Value Functions::floatBinary(BinaryKind kind, Value a, Value b) {
   case BinaryKind::Min:
     return make<arith::MinimumFOp>(a, b);
   case BinaryKind::Pow:
-    return getElementTypeOrSelf(type).isF32() ? emitPower(builder, loc, a, b)
-                                              : make<math::PowFOp>(a, b);
+    return make<math::PowFOp>(a, b);
   case BinaryKind::Rem:
     return make<arith::RemFOp>(a, b);
   case BinaryKind::Mod: {

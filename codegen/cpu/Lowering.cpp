@@ -35,6 +35,7 @@ struct ExpandVectors : PassWrapper<ExpandVectors, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathApproximations(patterns);
+    populatePower(patterns);
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorTransposeLoweringPatterns(patterns,

@@ -42,6 +42,7 @@ struct Capabilities : loops::Capabilities {
     parallelUnits = 1 << 14;
   }
 
+  bool hasDoubles = true;         ///< f64; without it functions of f32 are the device's own
   int64_t maxThreads = 128;       ///< of a workgroup
   int64_t sharedBytes = 16 << 10; ///< workgroup memory
   int64_t scratchBytes = 8 << 20; ///< of a workgroup: some must fit a device at a time

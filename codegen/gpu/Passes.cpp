@@ -3,7 +3,6 @@
 #include "codegen/gpu/Passes.h"
 
 #include "codegen/common/Math.h"
-#include "codegen/gpu/GpuKernel.h"
 #include "codegen/gpu/SourcePrinter.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -70,6 +69,7 @@ static void keepDefined(Operation *conversion, bool isUnsigned) {
 /// The approximations of the CPU, so that devices agree to the last bits.
 struct Expand : PassWrapper<Expand, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
+  explicit Expand(bool hasDoubles) : hasDoubles(hasDoubles) {}
   StringRef getArgument() const override { return "lumen-gpu-expand"; }
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet made(context);
@@ -87,9 +87,11 @@ struct Expand : PassWrapper<Expand, OperationPass<>> {
   }
 
 private:
-  static void addPatterns(RewritePatternSet &patterns) {
+  void addPatterns(RewritePatternSet &patterns) {
     patterns.add<NarrowCompare>(patterns.getContext());
     populateMathApproximations(patterns);
+    if (hasDoubles)
+      populatePower(patterns);
     // Of which devices promise no more than a few digits.
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == math::AcosOp::getOperationName() || name == math::AsinOp::getOperationName();
@@ -102,6 +104,7 @@ private:
     });
   }
 
+  bool hasDoubles;
   std::shared_ptr<const FrozenRewritePatternSet> patterns; ///< shared by copies of the pass
 };
 
@@ -136,16 +139,24 @@ struct BuildPass : PassWrapper<BuildPass, OperationPass<ModuleOp>> {
   }
 };
 
+struct SimplifyOptions : PassPipelineOptions<SimplifyOptions> {
+  Option<bool> hasDoubles{*this, "doubles", llvm::cl::desc("the device has f64"),
+                          llvm::cl::init(true)};
+};
+
 /// Replaces kernels by what targets of source text get.
 struct PrintPass : PassWrapper<PrintPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PrintPass)
+  PrintPass() = default;
+  PrintPass(const PrintPass &other) : PassWrapper(other) {}
   StringRef getArgument() const override { return "lumen-gpu-print"; }
   StringRef getDescription() const override {
-    return "print the GPU form of each kernel as OpenCL C, and remove it";
+    return "print the GPU form of each kernel as OpenCL C or Metal, and remove it";
   }
+  Option<bool> isMetal{*this, "metal", llvm::cl::desc("print Metal")};
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
-      if (failed(printSource(kernel, kOpenClC, llvm::outs())))
+      if (failed(printSource(kernel, isMetal ? kMetal : kOpenClC, llvm::outs())))
         return signalPassFailure();
       kernel.erase();
     }
@@ -154,10 +165,10 @@ struct PrintPass : PassWrapper<PrintPass, OperationPass<ModuleOp>> {
 
 } // namespace
 
-void gpucode::buildSimplification(OpPassManager &manager) {
+void gpucode::buildSimplification(OpPassManager &manager, const Capabilities &caps) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  manager.addPass(std::make_unique<Expand>());
+  manager.addPass(std::make_unique<Expand>(caps.hasDoubles));
   manager.addPass(createCSEPass());
 }
 
@@ -170,7 +181,11 @@ void gpucode::emitNoInstruction(Operation *op) {
 void gpucode::registerGpuPasses() {
   PassRegistration<BuildPass>();
   PassRegistration<PrintPass>();
-  PassPipelineRegistration<>("lumen-gpu-simplify",
-                             "what every GPU target runs over the GPU form of a kernel",
-                             [](OpPassManager &manager) { buildSimplification(manager); });
+  PassPipelineRegistration<SimplifyOptions>(
+      "lumen-gpu-simplify", "what every GPU target runs over the GPU form of a kernel",
+      [](OpPassManager &manager, const SimplifyOptions &options) {
+        Capabilities caps;
+        caps.hasDoubles = options.hasDoubles;
+        buildSimplification(manager, caps);
+      });
 }

@@ -2,13 +2,15 @@
 #ifndef LUMEN_CODEGEN_GPU_PASSES_H
 #define LUMEN_CODEGEN_GPU_PASSES_H
 
+#include "codegen/gpu/GpuKernel.h"
+
 #include "mlir/Pass/PassManager.h"
 
 namespace lumen::gpucode {
 
 /// Folds what builders left open, and expands the functions for which devices have no
 /// instruction, or one that is too coarse.
-void buildSimplification(mlir::OpPassManager &manager);
+void buildSimplification(mlir::OpPassManager &manager, const Capabilities &caps = {});
 
 /// Tells that there is no instruction for a function of floating-point numbers.
 void emitNoInstruction(mlir::Operation *op);

@@ -7,7 +7,7 @@
 
 #include "codegen/gpu/SourcePrinter.h"
 
-#include "codegen/gpu/GpuKernel.h"
+#include "codegen/gpu/Passes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,6 +40,7 @@ short double_to_half(double value) {
 )",
     /*kernel=*/"__kernel __attribute__((reqd_work_group_size({1}, 1, 1))) void {0}",
     /*parameter=*/"__global {0} *{1}",
+    /*numbers=*/"",
     /*device=*/"__global",
     /*shared=*/"__local",
     /*constant=*/"__constant",
@@ -49,9 +50,39 @@ short double_to_half(double value) {
     /*atomicAdd=*/"atomic_add({0}, {1})",
     /*bitcast=*/"as_{0}({1})",
     /*vector=*/"({0})({1})",
-    /*toInteger=*/"convert_{0}_sat({1})",
     /*fromHalf=*/"from_half({0})",
-    /*toHalf=*/"{1}_to_half({0})"};
+    /*toHalf=*/"{1}_to_half({0})",
+    /*absent=*/"",
+    /*hasDoubles=*/true};
+
+const SourceLanguage gpucode::kMetal = {
+    /*name=*/"Metal",
+    // Old compilers are told to keep to IEEE 754 by who calls them.
+    /*prologue=*/R"(#include <metal_stdlib>
+using namespace metal;
+#pragma clang fp contract(off)
+#if __METAL_VERSION__ >= 320
+#pragma METAL fp math_mode(safe)
+#endif
+)",
+    /*kernel=*/"[[max_total_threads_per_threadgroup({1})]] kernel void {0}",
+    /*parameter=*/"device {0} *{1} [[buffer({2})]]",
+    /*numbers=*/
+    ", uint thread_id [[thread_index_in_threadgroup]], uint group_id "
+    "[[threadgroup_position_in_grid]]",
+    /*device=*/"device",
+    /*shared=*/"threadgroup",
+    /*constant=*/"constant",
+    /*thread=*/"thread_id",
+    /*workgroup=*/"group_id",
+    /*barrier=*/"threadgroup_barrier(mem_flags::mem_threadgroup)",
+    /*atomicAdd=*/"atomic_fetch_add_explicit((device atomic_int *){0}, {1}, memory_order_relaxed)",
+    /*bitcast=*/"as_type<{0}>({1})",
+    /*vector=*/"{0}({1})",
+    /*fromHalf=*/"float(as_type<half>({0}))",
+    /*toHalf=*/"as_type<short>(half({0}))",
+    /*absent=*/"erf expm1 log1p",
+    /*hasDoubles=*/false};
 
 namespace {
 
@@ -70,6 +101,9 @@ private:
   LogicalResult printFor(scf::ForOp loop);
   LogicalResult printWhile(scf::WhileOp loop);
   LogicalResult printIf(scf::IfOp branch);
+
+  /// Whether there are words for values of all types; a diagnostic was emitted if not.
+  LogicalResult checkTypes(Operation *op, TypeRange types);
 
   /// The expression of an operation with one result; empty: it cannot be written.
   std::string expression(Operation *op);
@@ -115,10 +149,12 @@ private:
 std::string Printer::typeName(Type type) {
   if (auto vector = dyn_cast<VectorType>(type)) {
     std::string element = typeName(vector.getElementType());
-    return element.empty() ? "" : element + std::to_string(vector.getNumElements());
+    // Not all languages have longer ones.
+    bool fits = vector.getNumElements() >= 2 && vector.getNumElements() <= 4;
+    return element.empty() || !fits ? "" : element + std::to_string(vector.getNumElements());
   }
   if (type.isF64())
-    return "double";
+    return language.hasDoubles ? "double" : "";
   if (type.isF32())
     return "float";
   if (type.isIndex())
@@ -216,8 +252,8 @@ void Printer::assign(ArrayRef<std::string> variables, ValueRange values) {
 //===----------------------------------------------------------------------===//
 
 std::string Printer::comparison(arith::CmpIOp op) {
-  static constexpr StringLiteral symbols[] = {"==", "!=", "<", "<=", ">",
-                                              ">=", "<",  "<=", ">", ">="};
+  static constexpr StringLiteral symbols[] = {"==", "!=", "<",  "<=", ">",
+                                              ">=", "<",  "<=", ">",  ">="};
   bool isUnsigned = op.getPredicate() >= arith::CmpIPredicate::ult;
   auto side = [&](Value value) { return isUnsigned ? asUnsigned(value) : asSigned(value); };
   return side(op.getLhs()) + " " + symbols[static_cast<int>(op.getPredicate())].str() + " " +
@@ -226,34 +262,30 @@ std::string Printer::comparison(arith::CmpIOp op) {
 
 std::string Printer::comparison(arith::CmpFOp op) {
   // Every comparison with NaN is false in C, but !=.
-  static constexpr StringLiteral formats[] = {
-      /*false=*/"false",
-      /*oeq=*/"{0} == {1}",
-      /*ogt=*/"{0} > {1}",
-      /*oge=*/"{0} >= {1}",
-      /*olt=*/"{0} < {1}",
-      /*ole=*/"{0} <= {1}",
-      /*one=*/"{0} < {1} || {0} > {1}",
-      /*ord=*/"{0} == {0} && {1} == {1}",
-      /*ueq=*/"!({0} < {1} || {0} > {1})",
-      /*ugt=*/"!({0} <= {1})",
-      /*uge=*/"!({0} < {1})",
-      /*ult=*/"!({0} >= {1})",
-      /*ule=*/"!({0} > {1})",
-      /*une=*/"{0} != {1}",
-      /*uno=*/"{0} != {0} || {1} != {1}",
-      /*true=*/"true"};
-  return filled(formats[static_cast<int>(op.getPredicate())], name(op.getLhs()),
-                name(op.getRhs()));
+  static constexpr StringLiteral formats[] = {/*false=*/"false",
+                                              /*oeq=*/"{0} == {1}",
+                                              /*ogt=*/"{0} > {1}",
+                                              /*oge=*/"{0} >= {1}",
+                                              /*olt=*/"{0} < {1}",
+                                              /*ole=*/"{0} <= {1}",
+                                              /*one=*/"{0} < {1} || {0} > {1}",
+                                              /*ord=*/"{0} == {0} && {1} == {1}",
+                                              /*ueq=*/"!({0} < {1} || {0} > {1})",
+                                              /*ugt=*/"!({0} <= {1})",
+                                              /*uge=*/"!({0} < {1})",
+                                              /*ult=*/"!({0} >= {1})",
+                                              /*ule=*/"!({0} > {1})",
+                                              /*une=*/"{0} != {1}",
+                                              /*uno=*/"{0} != {0} || {1} != {1}",
+                                              /*true=*/"true"};
+  return filled(formats[static_cast<int>(op.getPredicate())], name(op.getLhs()), name(op.getRhs()));
 }
 
 std::string Printer::conversion(Operation *op) {
   Value from = op->getOperand(0);
   Type source = from.getType(), to = op->getResult(0).getType();
   std::string cast = "(" + typeName(to) + ")";
-  auto number = [&] {
-    return source.isF16() ? filled(language.fromHalf, name(from)) : name(from);
-  };
+  auto number = [&] { return source.isF16() ? filled(language.fromHalf, name(from)) : name(from); };
   // What float cannot hold of an integer is too large for f16 anyway.
   auto toFloat = [&](const std::string &integer) {
     return to.isF16() ? filled(language.toHalf, "(float)" + integer, "float") : cast + integer;
@@ -269,10 +301,8 @@ std::string Printer::conversion(Operation *op) {
       })
       .Case([&](arith::SIToFPOp) { return toFloat(asSigned(from)); })
       .Case([&](arith::UIToFPOp) { return toFloat(asUnsigned(from)); })
-      .Case([&](arith::FPToSIOp) { return filled(language.toInteger, typeName(to), number()); })
-      .Case([&](arith::FPToUIOp) {
-        return cast + filled(language.toInteger, unsignedName(to), number());
-      })
+      .Case([&](arith::FPToSIOp) { return cast + number(); })
+      .Case([&](arith::FPToUIOp) { return cast + "(" + unsignedName(to) + ")" + number(); })
       .Case([&](arith::ExtFOp) { return cast + number(); })
       .Case([&](arith::TruncFOp) {
         return to.isF16() ? filled(language.toHalf, name(from), typeName(source))
@@ -371,6 +401,8 @@ std::string Printer::expression(Operation *op) {
   if (!isa<arith::SelectOp>(op) && !llvm::all_of(op->getOperandTypes(), isNumber))
     return "";
   if (StringRef function = functionOf(op); !function.empty()) {
+    if (llvm::is_contained(llvm::split(language.absent, ' '), function))
+      return "";
     auto arguments = llvm::map_range(op->getOperands(), [&](Value value) { return name(value); });
     return (function + "(" + llvm::join(arguments, ", ") + ")").str();
   }
@@ -508,13 +540,28 @@ LogicalResult Printer::printIf(scf::IfOp branch) {
   return success();
 }
 
+/// Of memory.
+static Type elementOf(Type type) {
+  auto memory = dyn_cast<MemRefType>(type);
+  return memory ? memory.getElementType() : type;
+}
+
+LogicalResult Printer::checkTypes(Operation *op, TypeRange types) {
+  for (Type type : types)
+    if (Type element = elementOf(type); typeName(element).empty()) {
+      std::string text; // without the quotes that diagnostics put around types
+      llvm::raw_string_ostream(text) << element;
+      return op->emitError() << "values of " << text << " cannot be written in " << language.name;
+    }
+  return success();
+}
+
 LogicalResult Printer::print(Operation *op) {
   auto fail = [&]() -> LogicalResult {
     return op->emitError() << op->getName() << " cannot be written in " << language.name;
   };
-  for (Type type : op->getResultTypes())
-    if (typeName(getElementTypeOrSelf(type)).empty())
-      return fail();
+  if (failed(checkTypes(op, op->getResultTypes())))
+    return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp loop) { return printFor(loop); })
       .Case([&](scf::WhileOp loop) { return printWhile(loop); })
@@ -575,9 +622,8 @@ LogicalResult Printer::printTable(memref::GlobalOp table) {
   if (!values)
     return table.emitError("a table without values");
   std::string &symbol = tables[table.getSymName()] = fresh("table");
-  auto elements = llvm::map_range(values.getValues<Attribute>(), [&](Attribute value) {
-    return literal(cast<TypedAttr>(value));
-  });
+  auto elements = llvm::map_range(values.getValues<Attribute>(),
+                                  [&](Attribute value) { return literal(cast<TypedAttr>(value)); });
   os << formatv("\n{0} {1} {2}[{3}] = {{{4}};\n", language.constant,
                 typeName(values.getElementType()), symbol, values.getNumElements(),
                 llvm::join(elements, ", "));
@@ -585,10 +631,8 @@ LogicalResult Printer::printTable(memref::GlobalOp table) {
 }
 
 LogicalResult Printer::printKernel(gpu::GPUFuncOp function) {
-  for (Type type : function.getBody().getArgumentTypes())
-    if (typeName(getElementTypeOrSelf(type)).empty())
-      return function.emitError() << "memory of " << getElementTypeOrSelf(type)
-                                  << " cannot be written in " << language.name;
+  if (failed(checkTypes(function, function.getBody().getArgumentTypes())))
+    return failure();
   int64_t threads = (*function.getKnownBlockSize())[0];
   os << "\n" << filled(language.kernel, function.getName(), threads) << "(";
   // Arguments may share a binding: the first of them is the parameter, in order of bindings.
@@ -599,16 +643,14 @@ LogicalResult Printer::printKernel(gpu::GPUFuncOp function) {
         function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kBinding).getInt();
     bindings[binding].push_back(argument);
   }
-  auto elementName = [&](Value memory) {
-    return typeName(getElementTypeOrSelf(memory));
-  };
+  auto elementName = [&](Value memory) { return typeName(elementOf(memory.getType())); };
   llvm::ListSeparator comma;
   for (const auto &[binding, sharing] : bindings) {
     names[sharing.front()] = "b" + std::to_string(binding);
     os << comma
        << filled(language.parameter, elementName(sharing.front()), name(sharing.front()), binding);
   }
-  os << ") {\n";
+  os << language.numbers << ") {\n";
   ++depth;
   for (const auto &[binding, sharing] : bindings)
     for (BlockArgument other : ArrayRef(sharing).drop_front()) {
@@ -639,4 +681,17 @@ LogicalResult gpucode::printSource(gpu::GPUModuleOp module, const SourceLanguage
     if (failed(printer.printKernel(function)))
       return failure();
   return success();
+}
+
+SourceEmitter::SourceEmitter(MLIRContext *context, const Capabilities &caps,
+                             const SourceLanguage &language)
+    : simplification(context), language(language) {
+  buildSimplification(simplification, caps);
+}
+
+LogicalResult SourceEmitter::emit(ModuleOp module, SmallVectorImpl<char> &text) {
+  if (failed(simplification.run(module)))
+    return failure();
+  llvm::raw_svector_ostream os(text);
+  return printSource(*module.getOps<gpu::GPUModuleOp>().begin(), language, os);
 }

@@ -7,7 +7,9 @@
 #ifndef LUMEN_CODEGEN_GPU_SOURCEPRINTER_H
 #define LUMEN_CODEGEN_GPU_SOURCEPRINTER_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "codegen/gpu/GpuKernel.h"
+
+#include "mlir/Pass/PassManager.h"
 
 namespace lumen::gpucode {
 
@@ -18,6 +20,7 @@ struct SourceLanguage {
 
   llvm::StringLiteral kernel;    ///< begins one: its name, the threads of a workgroup
   llvm::StringLiteral parameter; ///< of it: the type of its elements, its name, its binding
+  llvm::StringLiteral numbers;   ///< what follows the parameters
   llvm::StringLiteral device;    ///< memory that a parameter points to
   llvm::StringLiteral shared;    ///< memory of a workgroup
   llvm::StringLiteral constant;  ///< memory of tables
@@ -27,17 +30,32 @@ struct SourceLanguage {
   llvm::StringLiteral atomicAdd; ///< an address, a number; gives what was there
   llvm::StringLiteral bitcast;   ///< a type, a value
   llvm::StringLiteral vector;    ///< a type, its elements, or the one that all of them are
-  llvm::StringLiteral toInteger; ///< a type, a floating-point value, which may be any
   llvm::StringLiteral fromHalf;  ///< the bits of one in a short; gives a float
   llvm::StringLiteral toHalf;    ///< a value, its type; gives the bits
+
+  llvm::StringLiteral absent; ///< functions that the language lacks
+  bool hasDoubles;
 };
 
 extern const SourceLanguage kOpenClC; ///< OpenCL C 1.2
+extern const SourceLanguage kMetal;   ///< Metal Shading Language 2.4
 
 /// Prints the kernel of `module`, which buildSimplification has been over, with one parameter
 /// for each binding, in their order. On failure a diagnostic was emitted.
 llvm::LogicalResult printSource(mlir::gpu::GPUModuleOp module, const SourceLanguage &language,
                                 llvm::raw_ostream &os);
+
+/// Prints kernels as they are built, each alone in its module, which is simplified.
+class SourceEmitter {
+public:
+  SourceEmitter(mlir::MLIRContext *context, const Capabilities &caps,
+                const SourceLanguage &language);
+  llvm::LogicalResult emit(mlir::ModuleOp module, llvm::SmallVectorImpl<char> &text);
+
+private:
+  mlir::PassManager simplification;
+  const SourceLanguage &language;
+};
 
 } // namespace lumen::gpucode
 

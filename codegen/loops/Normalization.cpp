@@ -225,10 +225,8 @@ static FailureOr<LaunchShape> buildNorm(LoopKernel &kernel, NormOp op) {
           return constantLike(b, loc, like, 1.0 / *size);
         Value size = b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(),
                                                         kernel.value(b, plan.rowSize()));
-        size = arith::SIToFPOp::create(b, loc, b.getF64Type(), size);
+        size = arith::SIToFPOp::create(b, loc, type, size);
         Value value = arith::DivFOp::create(b, loc, constantLike(b, loc, size, 1), size);
-        if (type != value.getType())
-          value = arith::TruncFOp::create(b, loc, type, value);
         return passes.spread(b, value, like);
       };
       auto mean = [&](OpBuilder &b, Value total) -> Value {

@@ -18,7 +18,7 @@ gpu.module @width {
   gpu.func @width(%x: memref<?xi32> {lumen.binding = 0 : i32}) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
     %0 = arith.constant 0 : index
     %a = memref.load %x[%0] : memref<?xi32>
-    // expected-error @+1 {{arith.extsi cannot be written in OpenCL C}}
+    // expected-error @+1 {{values of i128 cannot be written in OpenCL C}}
     %b = arith.extsi %a : i32 to i128
     gpu.return
   }
@@ -64,9 +64,21 @@ gpu.module @atomic {
 
 // -----
 
-// expected-error@+2 {{memory of 'i128' cannot be written in OpenCL C}}
+// expected-error@+2 {{values of i128 cannot be written in OpenCL C}}
 gpu.module @memory {
   gpu.func @memory(%x: memref<?xi128> {lumen.binding = 0 : i32}) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @long {
+  gpu.func @long(%x: memref<?xf32> {lumen.binding = 0 : i32}) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+    %0 = arith.constant 0 : index
+    %a = memref.load %x[%0] : memref<?xf32>
+    // expected-error @+1 {{values of vector<8xf32> cannot be written in OpenCL C}}
+    %b = vector.broadcast %a : f32 to vector<8xf32>
     gpu.return
   }
 }

@@ -234,15 +234,14 @@ gpu.module @floats {
 
 // -----
 
-// A float converts to the nearest integer that there is; f16 are bits that are computed with
-// as float, bf16 are bits alone.
+// f16 are bits that are converted to float to compute with, bf16 are bits alone.
 
 // CHECK-LABEL: void conversions(
 // CHECK: const float [[F:v[0-9]+]] = b0[0];
 // CHECK: const short [[H:v[0-9]+]] = b1[0];
-// CHECK: const char [[I8:v[0-9]+]] = convert_char_sat([[F]]);
-// CHECK: = (int)convert_uint_sat([[F]]);
-// CHECK: = convert_int_sat(from_half([[H]]));
+// CHECK: const char [[I8:v[0-9]+]] = (char)[[F]];
+// CHECK: = (int)(uint)[[F]];
+// CHECK: = (int)from_half([[H]]);
 // CHECK: = (float)from_half([[H]]);
 // CHECK: = float_to_half([[F]]);
 // CHECK: = float_to_half((float)[[I8]]);

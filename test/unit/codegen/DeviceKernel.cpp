@@ -78,3 +78,9 @@ std::vector<int32_t> DeviceKernel::run(int64_t grid, ArrayRef<DeviceBuffer> buff
     std::memcpy(record.data(), faults, record.size() * sizeof(int32_t));
   return record;
 }
+
+mlir::FailureOr<CompiledKernels> test::compileForTarget(llvm::StringRef name,
+                                                        dispatch::KernelOp kernel) {
+  std::unique_ptr<Target> target = createTarget(name);
+  return target->compile(kernel, target->getLevels().front(), {});
+}

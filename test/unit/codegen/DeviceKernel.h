@@ -16,6 +16,9 @@
 
 namespace lumen::test {
 
+/// Bytes of memory that a device of the tests has.
+inline constexpr size_t kMemory = 96 << 20;
+
 /// One argument of a launch, in host memory.
 struct DeviceBuffer {
   char *data;
@@ -55,6 +58,9 @@ private:
   size_t scratchSize; ///< of a workgroup, in bytes
   uint32_t flags;     ///< LUMEN_ABI_GPU_FAULTS
 };
+
+/// Code for the first level of a target. On failure a diagnostic was emitted.
+mlir::FailureOr<CompiledKernels> compileForTarget(llvm::StringRef name, dispatch::KernelOp kernel);
 
 /// What loads kernels; one for the process.
 class KernelDevice {

@@ -2,7 +2,7 @@
 
 #include "FiberDevice.h"
 
-#include "Fibers.h"
+#include "FiberKernel.h"
 
 #include "codegen/common/LlvmCode.h"
 #include "codegen/gpu/KernelBinaries.h"
@@ -15,7 +15,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 #include "gtest/gtest.h"
@@ -28,44 +27,20 @@ using namespace lumen::test;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-static constexpr size_t kMemory = 96 << 20;
-/// What runs a kernel: it takes the addresses of all bindings as one array.
-static constexpr llvm::StringLiteral kEntry = "lumen_fiber_entry";
-
-/// A function of AddressSanitizer; null where this process has it not.
-template <typename Type> static Type *sanitizerFunction(const char *name) {
-  return reinterpret_cast<Type *>(dlsym(RTLD_DEFAULT, name));
-}
-using Mark = void(const volatile void *, size_t);
-static Mark *const poison = sanitizerFunction<Mark>("__asan_poison_memory_region");
-static Mark *const unpoison = sanitizerFunction<Mark>("__asan_unpoison_memory_region");
-
 bool test::fibersAreSanitized() {
   alignas(16) static char probe[16];
-  if (!poison)
+  if (!poisonMemory)
     return false;
-  poison(probe, sizeof(probe));
+  poisonMemory(probe, sizeof(probe));
   // The sanitizer may be told to do nothing here.
-  bool isPoisoned =
-      sanitizerFunction<int(const volatile void *)>("__asan_address_is_poisoned")(probe);
-  unpoison(probe, sizeof(probe));
+  auto *isPoisonedAt = reinterpret_cast<int (*)(const volatile void *)>(
+      dlsym(RTLD_DEFAULT, "__asan_address_is_poisoned"));
+  bool isPoisoned = isPoisonedAt(probe);
+  unpoisonMemory(probe, sizeof(probe));
   return isPoisoned;
 }
 
 namespace {
-
-struct FiberKernel final : DeviceKernel {
-  FiberKernel(std::vector<char> &deviceMemory, const KernelBinary &binary, const LaunchShape &shape)
-      : DeviceKernel(binary, shape), deviceMemory(deviceMemory), block(binary.block) {}
-  llvm::MutableArrayRef<char> memory() override { return deviceMemory; }
-  size_t alignment() override { return 16; }
-  void launch(ArrayRef<Range> bindings, size_t used, uint32_t workgroups) override;
-
-  std::vector<char> &deviceMemory;
-  uint32_t block;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  void (*code)(void *const *bindings) = nullptr;
-};
 
 /// Of the devices that an LlvmEmitter makes code for.
 template <typename Emitter> class FiberDevice final : public KernelDevice {
@@ -80,7 +55,6 @@ private:
 
   std::optional<Emitter> lowering; ///< of the process's one context
   unsigned numTexts = 0;
-  std::vector<char> memory = std::vector<char>(kMemory);
 };
 
 } // namespace
@@ -169,8 +143,8 @@ static void addEntry(llvm::Function &kernel) {
   llvm::IRBuilder<> builder(context);
   auto *type =
       llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, /*isVarArg=*/false);
-  auto *entry =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, kEntry, kernel.getParent());
+  auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, FiberKernel::kEntry,
+                                       kernel.getParent());
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", entry));
   std::vector<llvm::Value *> bindings;
   for (unsigned i = 0; i < kernel.arg_size(); ++i)
@@ -198,7 +172,6 @@ template <typename Emitter>
 std::unique_ptr<DeviceKernel> FiberDevice<Emitter>::load(const KernelBinary &binary,
                                                          const LaunchShape &shape, StringRef entry,
                                                          size_t, const CodegenOptions &) {
-  auto result = std::make_unique<FiberKernel>(memory, binary, shape);
   std::string text(binary.code.begin(), binary.code.end()), error;
   if (!swapIntrinsics(text, error)) {
     ADD_FAILURE() << error;
@@ -212,53 +185,13 @@ std::unique_ptr<DeviceKernel> FiberDevice<Emitter>::load(const KernelBinary &bin
     return nullptr;
   }
   addEntry(*module->getFunction(entry));
-  static const bool isReady =
-      !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
-  assert(isReady);
-  (void)isReady;
-  auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
-  auto machine = llvm::cantFail(builder.createTargetMachine());
-  module->setDataLayout(machine->createDataLayout());
-  module->setTargetTriple(machine->getTargetTriple());
-  if (poison)
-    sanitize(*module, *machine);
-  result->jit =
-      llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      result->jit->getDataLayout().getGlobalPrefix());
-  llvm::orc::JITDylib &library = result->jit->getMainJITDylib();
-  library.addGenerator(llvm::cantFail(std::move(process)));
-  llvm::orc::SymbolMap fibers;
-  auto provide = [&](StringRef name, auto *function) {
-    fibers[result->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                                  llvm::JITSymbolFlags::Exported};
-  };
-  provide("lumen_fiber_thread", lumen_fiber_thread);
-  provide("lumen_fiber_workgroup", lumen_fiber_workgroup);
-  provide("lumen_fiber_barrier", lumen_fiber_barrier);
-  llvm::cantFail(library.define(llvm::orc::absoluteSymbols(std::move(fibers))));
-  llvm::cantFail(
-      result->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-  auto address = result->jit->lookup(kEntry);
-  if (!address) {
-    ADD_FAILURE() << llvm::toString(address.takeError());
-    return nullptr;
-  }
-  result->code = address->toPtr<void(void *const *)>();
-  return result;
-}
-
-void FiberKernel::launch(ArrayRef<Range> bindings, size_t used, uint32_t workgroups) {
-  char *begin = deviceMemory.data();
-  std::vector<void *> addresses;
-  if (poison)
-    poison(begin, used);
-  for (const Range &range : bindings) {
-    addresses.push_back(begin + range.offset);
-    if (unpoison)
-      unpoison(begin + range.offset, range.size);
-  }
-  EXPECT_EQ(runFibers(workgroups, block, [&] { code(addresses.data()); }), "");
-  if (unpoison)
-    unpoison(begin, used);
+  return FiberKernel::make(binary, shape, [&](llvm::orc::LLJIT &jit) {
+    auto builder = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+    auto machine = llvm::cantFail(builder.createTargetMachine());
+    module->setDataLayout(machine->createDataLayout());
+    module->setTargetTriple(machine->getTargetTriple());
+    if (poisonMemory)
+      sanitize(*module, *machine);
+    return jit.addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context)));
+  });
 }

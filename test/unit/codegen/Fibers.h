@@ -24,6 +24,7 @@ extern "C" {
 uint32_t lumen_fiber_thread(void);    ///< of the workgroup
 uint32_t lumen_fiber_workgroup(void); ///< which this is
 void lumen_fiber_barrier(void);
+void lumen_fiber_fault(const char *what); ///< what this thread did wrong
 }
 
 } // namespace lumen::test

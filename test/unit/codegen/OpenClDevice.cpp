@@ -3,11 +3,8 @@
 #include "OpenClDevice.h"
 
 #include "codegen/gpu/KernelBinaries.h"
-#include "codegen/gpu/Passes.h"
 #include "codegen/gpu/SourcePrinter.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "gtest/gtest.h"
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -17,8 +14,6 @@ using namespace lumen;
 using namespace lumen::test;
 using llvm::ArrayRef;
 using llvm::StringRef;
-
-static constexpr size_t kMemory = 96 << 20;
 
 namespace {
 
@@ -57,6 +52,7 @@ public:
 
 private:
   Handles handles;
+  std::optional<gpucode::SourceEmitter> emitter; ///< of the process's one context
 };
 
 } // namespace
@@ -108,16 +104,12 @@ bool OpenClDevice::open() {
 }
 
 mlir::FailureOr<CompiledKernels> OpenClDevice::compile(dispatch::KernelOp kernel) {
-  return gpucode::compileEach(
-      kernel, gpucode::Capabilities(), [](mlir::ModuleOp module, KernelBinary &binary) {
-        mlir::PassManager manager(module->getContext());
-        gpucode::buildSimplification(manager);
-        llvm::raw_svector_ostream text(binary.code);
-        return mlir::success(
-            mlir::succeeded(manager.run(module)) &&
-            mlir::succeeded(gpucode::printSource(*module.getOps<mlir::gpu::GPUModuleOp>().begin(),
-                                                 gpucode::kOpenClC, text)));
-      });
+  gpucode::Capabilities caps;
+  if (!emitter)
+    emitter.emplace(kernel.getContext(), caps, gpucode::kOpenClC);
+  return gpucode::compileEach(kernel, caps, [&](mlir::ModuleOp module, KernelBinary &binary) {
+    return emitter->emit(module, binary.code);
+  });
 }
 
 std::unique_ptr<DeviceKernel> OpenClDevice::load(const KernelBinary &binary,

@@ -319,7 +319,8 @@ SizeList randomSizes(std::mt19937 &random, ConvText &conv) {
       sizes.back().push_back(pick<int64_t>(random, {0, 1, 2, 3}));
     for (size_t i = 0; i < conv.input.size(); ++i) {
       // The smallest size has one element of the result, or none where it is 0.
-      int64_t least = (conv.window[i] - 1) * conv.dilations[i] + 1 - conv.padLow[i] - conv.padHigh[i];
+      int64_t least =
+          (conv.window[i] - 1) * conv.dilations[i] + 1 - conv.padLow[i] - conv.padHigh[i];
       if (isSymbol[i])
         sizes.back().push_back(std::max<int64_t>(least, 0) +
                                pick<int64_t>(random, {0, 1, 2, 3, 5, 8, 13, 14}) *

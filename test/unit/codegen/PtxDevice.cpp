@@ -13,7 +13,6 @@ using namespace lumen::test;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-static constexpr size_t kMemory = 96 << 20;
 /// Of the first byte, as kernels see it: no rounder than the driver's.
 static constexpr uint64_t kAddress = 0x7000'0000'0000 + LUMEN_ALIGNMENT;
 

@@ -16,8 +16,6 @@ using namespace lumen::test;
 using llvm::ArrayRef;
 using llvm::StringRef;
 
-static constexpr VkDeviceSize kMemory = 96 << 20;
-
 template <typename T> static T makeInfo(VkStructureType type) {
   T info{};
   info.sType = type;
@@ -61,7 +59,9 @@ public:
   ~VulkanDevice() override;
   bool open();
 
-  mlir::FailureOr<CompiledKernels> compile(dispatch::KernelOp kernel) override;
+  mlir::FailureOr<CompiledKernels> compile(dispatch::KernelOp kernel) override {
+    return compileForTarget("spirv", kernel);
+  }
   std::unique_ptr<DeviceKernel> load(const KernelBinary &binary, const LaunchShape &shape,
                                      StringRef entry, size_t numArguments,
                                      const CodegenOptions &options) override;
@@ -214,11 +214,6 @@ static bool isValid(const KernelBinary &binary) {
   spvDiagnosticDestroy(diagnostic);
   spvContextDestroy(context);
   return valid;
-}
-
-mlir::FailureOr<CompiledKernels> VulkanDevice::compile(dispatch::KernelOp kernel) {
-  std::unique_ptr<Target> target = createTarget("spirv");
-  return target->compile(kernel, target->getLevels().front(), {});
 }
 
 std::unique_ptr<DeviceKernel> VulkanDevice::load(const KernelBinary &binary,

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Call = void(void **bound, unsigned thread, unsigned workgroup);
+using Call = void(void *const *bound);
 
 class Compiled final : public MetalProgram {
 public:
@@ -51,6 +51,13 @@ static std::string contentsOf(const fs::path &path) {
   return text.str();
 }
 
+/// Lets what is loaded later call the functions of fibers, which this library has.
+static void offerFibers() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<void *>(lumen_fiber_barrier), &here))
+    dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 static std::shared_ptr<MetalProgram> build(const std::string &text, std::string &error) {
   static const std::regex declaration("kernel void (\\w+)\\(");
   TemporaryFolder folder;
@@ -63,14 +70,14 @@ static std::shared_ptr<MetalProgram> build(const std::string &text, std::string 
     for (auto at = std::sregex_iterator(text.begin(), text.end(), declaration);
          at != std::sregex_iterator(); ++at) {
       std::string name = names.emplace_back((*at)[1]);
-      os << "extern \"C\" void lumen_call_" << name
-         << "(void **bound, uint thread_id, uint group_id) {\n  lumen_test::call(" << name
-         << ", bound, thread_id, group_id);\n}\n";
+      os << "extern \"C\" void lumen_call_" << name << "(void *const *bound) { lumen_test::call("
+         << name << ", bound); }\n";
     }
   }
   std::string command = LUMEN_CXX_COMPILER " -x c++ -std=c++17 -O1 -fPIC -shared -nostdlib -w "
                                            "-fno-exceptions -fno-rtti -I" LUMEN_METAL_LIBRARY " " +
                         source.string() + " -o " + file.string() + " > " + log.string() + " 2>&1";
+  offerFibers();
   void *library =
       std::system(command.c_str()) ? nullptr : dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -80,8 +87,6 @@ static std::shared_ptr<MetalProgram> build(const std::string &text, std::string 
   auto result = std::make_shared<Compiled>(library);
   for (const std::string &name : names)
     result->calls[name] = reinterpret_cast<Call *>(dlsym(library, ("lumen_call_" + name).c_str()));
-  void (*barrier)(unsigned) = [](unsigned) { lumen_fiber_barrier(); };
-  *static_cast<void (**)(unsigned)>(dlsym(library, "lumen_wait")) = barrier;
   return result;
 }
 
@@ -99,7 +104,5 @@ std::shared_ptr<MetalProgram> MetalProgram::compile(const std::string &text, std
 std::string Compiled::run(const std::string &kernel, const std::vector<void *> &bound,
                           uint32_t workgroups, uint32_t threads) {
   Call *call = calls.at(kernel);
-  std::vector<void *> pointers = bound;
-  return runFibers(workgroups, threads,
-                   [&] { call(pointers.data(), lumen_fiber_thread(), lumen_fiber_workgroup()); });
+  return runFibers(workgroups, threads, [&] { call(bound.data()); });
 }

@@ -77,7 +77,7 @@ def make_artifacts(folder):
     folder.mkdir(parents=True, exist_ok=True)
     python = BUILD / "venv/bin/python"
     return run([python, ROOT / "test/models/models.py", folder, *models]) == 0 and all(
-        run([BUILD / "bin/lumenc", folder / f"{model}.onnx", "--target=cpu,spirv", "-o",
+        run([BUILD / "bin/lumenc", folder / f"{model}.onnx", "--target=cpu,spirv,metal", "-o",
              folder / f"{model}.so"]) == 0 for model in models)
 
 

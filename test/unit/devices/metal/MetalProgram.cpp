@@ -104,5 +104,8 @@ std::shared_ptr<MetalProgram> MetalProgram::compile(const std::string &text, std
 std::string Compiled::run(const std::string &kernel, const std::vector<void *> &bound,
                           uint32_t workgroups, uint32_t threads) {
   Call *call = calls.at(kernel);
+  // A kernel has its workgroup memory once.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
   return runFibers(workgroups, threads, [&] { call(bound.data()); });
 }

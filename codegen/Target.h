@@ -83,6 +83,10 @@ public:
   /// failure `error` says what was wrong and what exists.
   virtual bool selectLevels(llvm::StringRef text, std::string &error) = 0;
 
+  /// Gives the target an assembler that makes machine code of its text, for levels of their
+  /// own beside the chosen ones; false: it has no use for one.
+  virtual bool setAssembler(llvm::StringRef path) { return false; }
+
   /// The chosen levels, most demanding first.
   virtual llvm::ArrayRef<Level> getLevels() const = 0;
 

@@ -44,6 +44,13 @@ static std::string selectTargets(const CompileOptions &options, Targets &targets
       return error;
     targets.push_back(std::move(target));
   }
+  bool takesAssembler = false;
+  for (auto &target : targets)
+    takesAssembler |= !options.ptxas.empty() && target->setAssembler(options.ptxas);
+  if (!options.ptxas.empty() && !takesAssembler)
+    return "--ptxas: no target takes it, expected --target=cpu,ptx";
+  if (takesAssembler && !llvm::sys::fs::can_execute(options.ptxas))
+    return "--ptxas: '" + options.ptxas + "' cannot be run";
   if (llvm::none_of(targets, [](auto &target) { return target->isHost(); }))
     return "target '" + options.target +
            "' has no code for the host, which runs what a device cannot: expected 'cpu," +

@@ -22,6 +22,7 @@ struct CompileOptions {
   /// so, obj, lib, llvm, asm, or the name of a stage (see Pipeline.h).
   std::string emit = "so";
   std::string target = "cpu"; ///< NAME[:LEVEL+LEVEL|:native], more after commas
+  std::string ptxas; ///< path of NVIDIA's assembler, or empty: see Target::setAssembler
   ImportOptions import;
   int optLevel = 3;
   std::string sanitize; ///< "address" or empty; see CodegenOptions

@@ -39,7 +39,8 @@ if ctypes.util.find_library("vulkan") and any(
 # What assembles PTX.
 sys.path.insert(0, os.path.join(config.test_source_root, "ptx"))
 import assemble
-if assemble.find_ptxas():
+ptxas = assemble.find_ptxas()
+if ptxas:
     config.available_features.add("ptxas")
 
 bin_dir = os.path.join(config.lumen_binary_dir, "bin")
@@ -67,6 +68,7 @@ config.substitutions += [
     ("%asan", f"'{asan}'"),
     ("%vulkan", find_library("libvulkan.so.1")),
     ("%fake_cuda", f"{config.lumen_binary_dir}/test/fake/cuda"),
+    ("%ptxas", ptxas or ""),
     ("%python", config.python),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),

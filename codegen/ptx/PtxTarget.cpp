@@ -15,6 +15,9 @@ namespace {
 /// Most demanding first.
 constexpr StringRef kLevelNames[] = {"sm_90a", "sm_90", "sm_80", "sm_75"};
 
+/// How the names of levels of machine code end.
+constexpr StringRef kMachine = "-cubin";
+
 class PtxTarget final : public Target {
 public:
   PtxTarget() {
@@ -28,14 +31,16 @@ public:
   StringRef getDriver() const override { return "lumen_driver_cuda"; }
   void prepare(MLIRContext &context) const override { prepareContext(context); }
   bool selectLevels(StringRef text, std::string &error) override;
+  bool setAssembler(StringRef path) override;
   bool hasOwnCode(dispatch::KernelOp, const Level &level) const override {
     // Drivers compile the text for what is newer. No kernel gains from a newer level yet.
-    return &level == &levels.back();
+    return level.features & LUMEN_ABI_PTX_MACHINE || &level == &levels.back();
   }
   FailureOr<CompiledKernels> compile(ArrayRef<dispatch::KernelOp> kernels, const Level &level,
                                      const CodegenOptions &options, CodeForm form) const override;
 
 private:
+  std::string assembler; ///< empty: there is none
   std::vector<Level> levels;
 };
 
@@ -70,14 +75,32 @@ bool PtxTarget::selectLevels(StringRef text, std::string &error) {
   return true;
 }
 
+bool PtxTarget::setAssembler(StringRef path) {
+  assembler = path;
+  std::vector<Level> texts = std::move(levels);
+  levels.clear();
+  for (const Level &text : texts)
+    levels.push_back(
+        {text.name + kMachine.str(), LUMEN_ABI_PTX, text.features | LUMEN_ABI_PTX_MACHINE});
+  llvm::append_range(levels, texts);
+  return true;
+}
+
 FailureOr<CompiledKernels> PtxTarget::compile(ArrayRef<dispatch::KernelOp> kernels,
                                               const Level &level, const CodegenOptions &options,
                                               CodeForm) const {
+  StringRef name = level.name;
+  bool isMachine = name.consume_back(kMachine);
   std::optional<Lowering> lowering;
-  return gpucode::compileEach(
+  CompiledKernels result = gpucode::compileEach(
       kernels, gpucode::Capabilities(), [&](ModuleOp module, KernelBinary &binary) {
         if (!lowering)
-          lowering.emplace(module.getContext(), level.name, options.optLevel);
+          lowering.emplace(module.getContext(), name, options.optLevel);
         return lowering->emit(module, binary.code);
       });
+  if (isMachine)
+    for (auto [kernel, binary] : llvm::zip_equal(kernels, result.binaries))
+      if (binary.missing.empty() && failed(assemble(kernel, assembler, name, binary.code)))
+        return failure();
+  return result;
 }

@@ -24,6 +24,11 @@ public:
   mlir::LogicalResult emit(mlir::ModuleOp module, llvm::SmallVectorImpl<char> &text);
 };
 
+/// Makes machine code for a level of the text of a kernel, by NVIDIA's assembler. On failure a
+/// diagnostic was emitted at the kernel.
+mlir::LogicalResult assemble(dispatch::KernelOp kernel, llvm::StringRef assembler,
+                             llvm::StringRef level, llvm::SmallVectorImpl<char> &code);
+
 /// Passes for lumen-opt: `lumen-ptx-lower`, `lumen-ptx-print`.
 void registerPtxPasses();
 

@@ -216,6 +216,8 @@ typedef struct lumen_abi_level {
 #define LUMEN_ABI_PTX_CAPABILITY(features) ((uint32_t)(features)&0xffff)
 /* ... and whether that is the only one, as for sm_90a. */
 #define LUMEN_ABI_PTX_EXACT (1ull << 16)
+/* It is machine code, which also needs the same major number. */
+#define LUMEN_ABI_PTX_MACHINE (1ull << 17)
 
 /* HIP: the first and the last processor that the code runs on, 0x90a for gfx90a, ... */
 #define LUMEN_ABI_HIP_FIRST(features) ((uint32_t)(features)&0xffff)

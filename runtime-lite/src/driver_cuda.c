@@ -30,8 +30,11 @@ static uint64_t generation_of(const lumen_cuda *cuda, CUdevice device) {
 
 static bool fits(const gpu_limits *limits, const lumen_abi_level *level) {
   uint32_t wanted = LUMEN_ABI_PTX_CAPABILITY(level->features);
-  return level->features & LUMEN_ABI_PTX_EXACT ? limits->generation == wanted
-                                               : limits->generation >= wanted;
+  if (level->features & LUMEN_ABI_PTX_EXACT)
+    return limits->generation == wanted;
+  if (level->features & LUMEN_ABI_PTX_MACHINE && limits->generation / 10 != wanted / 10)
+    return false;
+  return limits->generation >= wanted;
 }
 
 static const cu_api api = {.base = {.target = LUMEN_ABI_PTX,

@@ -90,6 +90,11 @@ struct Flags {
   cl::list<std::string> reportDims{
       "report-dims", cl::desc("Sizes for which the memory plan is evaluated: batch=1,seq=128"),
       cl::value_desc("SYMBOL=N"), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<std::string> ptxas{
+      "ptxas",
+      cl::desc("NVIDIA's assembler: with target ptx, machine code beside the text, which\n"
+               "drivers need not compile"),
+      cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> sanitize{
       "sanitize",
       cl::desc("Let kernels check every access to memory: address, for programs that bring\n"
@@ -134,7 +139,7 @@ void reportWrongLine(StringRef said) {
 bool checkNoneEmpty(Flags &flags) {
   for (cl::opt<std::string> *flag :
        {&flags.output, &flags.emit, &flags.target, &flags.name, &flags.weights, &flags.memoryReport,
-        &flags.sanitize, &flags.dumpStages, &flags.stopAfter, &flags.jobs})
+        &flags.ptxas, &flags.sanitize, &flags.dumpStages, &flags.stopAfter, &flags.jobs})
     if (flag->getNumOccurrences() && flag->empty())
       return usage((flag->ArgStr.size() == 1 ? "-" : "--") + flag->ArgStr +
                    ": expected a value, found an empty one");
@@ -303,6 +308,7 @@ int main(int argc, char **argv) {
   options.output = flags.output.empty() ? defaultOutput(flags.input, flags.emit) : flags.output;
   options.name = flags.name;
   options.target = flags.target;
+  options.ptxas = flags.ptxas;
   options.optLevel = flags.optLevel[0] - '0';
   options.sanitize = flags.sanitize;
   options.weightsInFile = flags.weights == "file";

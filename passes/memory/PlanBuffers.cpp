@@ -79,7 +79,7 @@ private:
   Operation *lastStorage = nullptr;
   DenseMap<const Slot *, Value> storageOps;
   Value arena;
-  llvm::SmallDenseMap<int64_t, Value> weightStorages; ///< by offset
+  llvm::SmallDenseMap<int64_t, Value> weightStorages; ///< by offset; empty ones: -1
   DenseMap<Value, Value> bufferOf;
   llvm::StringMap<Value> sharedBuffers;
 };
@@ -180,7 +180,9 @@ Value Planner::storageFor(const Slot &slot) {
   // A constant has a storage of its own: devices whose allocations are limited put them into
   // several.
   bool isConstant = slot.region == MemoryRegion::Weights;
-  Value &storage = isPacked ? arena : isConstant ? weightStorages[slot.offset] : storageOps[&slot];
+  // What is empty lies where another begins.
+  int64_t place = slot.bytes == SymExpr(0) ? -1 : slot.offset;
+  Value &storage = isPacked ? arena : isConstant ? weightStorages[place] : storageOps[&slot];
   if (storage)
     return storage;
   Block *top = copies.lookup(&main.getBody().front()).first;

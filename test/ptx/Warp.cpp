@@ -312,7 +312,9 @@ bool Warp::resolve(const Instruction &instruction, uint32_t index, uint32_t lane
     if (extent.size <= lastAllocation->size) {
       forEachLane(lanes, [&](uint32_t lane) {
         wrong |= (addresses[lane] & (extent.alignment - 1)) | (addresses[lane] - begin > last);
-        pointers[lane] = data + (addresses[lane] - begin);
+        // Only a number while it may be wrong.
+        pointers[lane] =
+            reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(data) + (addresses[lane] - begin));
       });
       if (!wrong) {
         if (!group.launch.checks.readOnlyMemory ||

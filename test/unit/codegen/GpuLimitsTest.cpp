@@ -84,8 +84,10 @@ dispatch.kernel @k(%x: tensor<9x2xf32>, %i: tensor<4xi32>) -> tensor<4x2xf32> {
 // Levels name symbols of artifacts: no two targets may have one of the same name.
 TEST(TargetTest, LevelsHaveNamesOfTheirOwn) {
   llvm::StringSet<> names;
-  for (StringRef target : targetNames())
-    for (StringRef level : createTarget(target)->getLevelNames())
+  for (StringRef name : targetNames()) {
+    std::unique_ptr<Target> target = createTarget(name);
+    for (StringRef level : target->getLevelNames())
       EXPECT_TRUE(names.insert(level).second) << level.str();
+  }
   EXPECT_FALSE(names.empty());
 }

@@ -146,6 +146,9 @@ int cu_submit(gpu_context *base, lumen_status *status) {
                      base->num_recorded * base->parameter_stride, state->stream);
   if (result == CUDA_SUCCESS)
     result = state->graph ? cuda->GraphLaunch(state->graph, state->stream) : play(state);
+  /* What was started before it failed uses memory that is written next. */
+  if (result != CUDA_SUCCESS && scope.result == CUDA_SUCCESS)
+    (void)cuda->StreamSynchronize(state->stream);
   cu_leave(&scope);
   state->was_submitted = true;
   return result == CUDA_SUCCESS ? LUMEN_OK : cu_fail(device, result, "a run failed", status);

@@ -218,14 +218,14 @@ static int run_schedule(context *context, lumen_status *status) {
   }
   state->replay_plan = 0;
   int code = lumen_schedule_run(context, status);
+  if (!code)
+    code = fetch_outputs(context, status);
   bool is_whole = state->is_recording && state->route->num_on_device == abi->num_launches;
   uint32_t expected = 0;
   for (uint32_t i = 0; i < abi->num_launches; ++i)
     expected += state->schedule.bindings.current->grids[i] > 0;
-  /* Nothing went to the host between its launches. */
+  /* Nothing went to the host between its launches, nor before its results were copied. */
   is_whole &= state->num_recorded == expected;
-  if (!code)
-    code = fetch_outputs(context, status);
   if (!code)
     code = gpu_submit(context, status);
   if (!code && can_replay && is_whole) {

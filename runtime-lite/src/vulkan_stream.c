@@ -56,9 +56,10 @@ int vk_upload(gpu_device *base, const void *bytes, uint64_t size, const gpu_bloc
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkBufferCopy copy = {0, at, count};
     result = vk->BeginCommandBuffer(commands, &begin);
-    vk->CmdCopyBuffer(commands, staging.own.buffer, block->own.buffer, 1, &copy);
-    if (result == VK_SUCCESS)
+    if (result == VK_SUCCESS) {
+      vk->CmdCopyBuffer(commands, staging.own.buffer, block->own.buffer, 1, &copy);
       result = vk->EndCommandBuffer(commands);
+    }
     if (result == VK_SUCCESS)
       result = submit(device, commands, fence);
     if (result == VK_SUCCESS)
